@@ -1,0 +1,35 @@
+# Two commands do everything on a fresh machine that has Python 3.10 or newer: `make perf` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: perf test lint unit cluster clean
+
+perf: $(READY)
+	$(BIN)/python -m pytest perf_tests -m "not gpu"
+
+test: lint unit cluster
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --config setup.cfg
+
+# Logic and the plugin's behaviour in pytest, without clusters.
+unit: $(READY)
+	$(BIN)/python -m pytest -q tests/unit tests/architecture tests/plugin
+
+# Real processes, real TensorFlow.
+cluster: $(READY)
+	$(BIN)/python -m pytest -q tests/strategies tests/cluster tests/gate --durations=10
+
+$(READY): setup.cfg pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cpu,dev]"
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""Stored measurements: YAML files that people review, read strictly and written atomically."""

@@ -1,0 +1,107 @@
+"""Files that are never half-written: a lock on a folder, and replacing a file's content in one step."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+LOCK_SECONDS = 30.0
+"""How long to wait for another session that saves; it holds the lock for well under a second."""
+
+NEW_FILE_MODE = 0o644
+_CANNOT_LOCK = {errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+
+
+@contextmanager
+def locked_folder(folder: Path, seconds: float = LOCK_SECONDS) -> Iterator[bool]:
+    """Create the folder and hold it for this process alone; false where its file system has no such lock (some NFS).
+
+    The folder itself is locked, so no lock file is left among the user's files. Raises TimeoutError or another OSError.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:  # removed since the line above, as git does with a folder that became empty
+            if time.monotonic() > deadline:
+                raise
+            continue
+        try:
+            locked = _lock(descriptor, deadline)
+            if _is_still(folder, descriptor):
+                yield locked
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _lock(descriptor: int, deadline: float) -> bool:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise TimeoutError(errno.ETIMEDOUT, "another session has been saving into this folder") from None
+            time.sleep(0.01)
+        except OSError as error:
+            if error.errno in _CANNOT_LOCK:
+                return False
+            raise
+
+
+def _is_still(folder: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(folder), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def replace_content(path: Path, content: bytes, alone: bool) -> None:
+    """Give the file this content: after a crash at any moment it holds all of the old or all of the new.
+
+    An existing file keeps its mode; a new one gets 0644 less the umask. With `alone` (the folder is locked), what an
+    earlier session left behind when it was killed is removed. Raises OSError.
+    """
+    if alone:
+        for leftover in path.parent.glob(f".{_escaped(path.name)}.*.tmp"):
+            leftover.unlink(missing_ok=True)
+    temporary = path.parent / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, NEW_FILE_MODE)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            with suppress(FileNotFoundError):
+                os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    # the new file's folder entry, and the folder's own where it was just made
+    for folder in (path.parent, path.parent.parent):
+        _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _CANNOT_LOCK:  # file systems that cannot sync a folder say so with the same codes
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _escaped(name: str) -> str:
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)

@@ -1,0 +1,222 @@
+"""Where baselines live: ``<root>/<environment>/<workload>-<strategy>[-<variant>].yaml``."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_tfperf.baseline.codec import Data, Document, FileProblem, parse
+from pytest_tfperf.baseline.files import locked_folder, replace_content
+from pytest_tfperf.baseline.merge import check_same_place, merged
+from pytest_tfperf.baseline.schema import BaselineFile, Limits, migrate, validate
+from pytest_tfperf.baseline.writer import render
+from pytest_tfperf.errors import BaselineError
+from pytest_tfperf.records.baseline import BaselineEntry
+from pytest_tfperf.records.environment import Environment
+
+HEADER = "# Written by pytest --tfperf-save. For people to edit: efficiency_floor, tolerance and comments."
+MAX_BYTES = 4_000_000
+
+_REPAIR = "Repair the file, or restore it with git, or delete it and save it anew with --tfperf-save."
+# One path component: no separator, no control character, no leading dot, and room for the temporary file's suffix.
+_COMPONENT = re.compile(r"[\w+=,@ ()\[\]~-][\w.+=,@ ()\[\]~-]{0,149}")
+
+
+@dataclass(frozen=True)
+class SavedFile:
+    """One file that `BaselineStore.save` brought up to date."""
+
+    path: Path
+    note: str = ""
+    """What a person should know about it, for instance that measurements of an older definition were removed."""
+
+    def __str__(self) -> str:
+        return f"{self.path} ({self.note})" if self.note else str(self.path)
+
+
+@dataclass(frozen=True)
+class _Content:
+    text: str
+    document: Document
+    file: BaselineFile
+
+
+class BaselineStore:
+    """Baseline files under one root folder. Every method raises BaselineError, and nothing else, for a bad file."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def find(self, environment: Environment, name: str, replicas: int) -> BaselineEntry | None:
+        """Look up the measurement of one arm; None where there is none. Never writes.
+
+        The entry carries the definition *of the file*, which the caller must compare with its own. A file whose hard
+        environment differs, though its folder has the same name, is a BaselineError.
+        """
+        file = self._file(environment, name)
+        return file.entries.get(replicas) if file else None
+
+    def limits(self, environment: Environment, name: str, replicas: int) -> Limits:
+        """Give the hand-set floor and tolerance, also of a replica count that has no measurement (any more)."""
+        file = self._file(environment, name)
+        return file.limits.get(replicas, Limits()) if file else Limits()
+
+    def environments(self, name: str) -> list[str]:
+        """Names of the environment folders that have a file for this baseline, sorted."""
+        _check_component(name, "baseline name")
+        try:
+            if not self.root.exists():
+                return []
+            folders = sorted(folder.name for folder in self.root.iterdir() if not folder.name.startswith("."))
+            return [folder for folder in folders if self._inside(self.root / folder / f"{name}.yaml").is_file()]
+        except OSError as error:
+            raise BaselineError(f"{self.root}: the baselines cannot be listed: {error.strerror or error}.") from error
+
+    def save(self, entries: Sequence[BaselineEntry]) -> list[SavedFile]:
+        """Merge the entries into their files, creating what is missing; every other replica count stays as it is.
+
+        Hand-set limits and comments are kept. Every file is checked before the first is written. Safe against other
+        sessions that save at the same time, and against being killed.
+        """
+        groups: dict[Path, list[BaselineEntry]] = {}
+        for entry in entries:
+            groups.setdefault(self._path(entry.environment, entry.name), []).append(entry)
+        for path, group in groups.items():
+            _rendered(path, None, group)
+            if len(groups) > 1:
+                _merged(path, self._read(path), group)
+        saved: list[SavedFile] = []
+        for path, group in groups.items():
+            try:
+                with locked_folder(path.parent) as alone:
+                    content = self._read(path)
+                    text, note = _rendered(path, content, group)
+                    if content is None or content.text != text:
+                        replace_content(path, text.encode(), alone)
+            except OSError as error:
+                raise BaselineError(
+                    f"{path}: the baseline cannot be written: {error.strerror or error}. The file is as it was."
+                ) from error
+            if not alone:
+                note = "; ".join(filter(None, [note, "this file system cannot lock: do not save twice at once"]))
+            saved.append(SavedFile(path, note))
+        return saved
+
+    def _file(self, environment: Environment, name: str) -> BaselineFile | None:
+        path = self._path(environment, name)
+        content = self._read(path)
+        if content is None:
+            return None
+        try:
+            check_same_place(content.file, None, environment)
+        except FileProblem as problem:
+            raise _error(path, problem) from problem
+        return content.file
+
+    def _path(self, environment: Environment, name: str) -> Path:
+        _check_component(name, "baseline name (workload-strategy-variant)")
+        try:
+            folder = environment.name
+        except KeyError as error:
+            raise BaselineError(f"the environment has no key {error.args[0]}, so it has no baseline folder") from error
+        _check_component(folder, "environment name")
+        return self._inside(self.root / folder / f"{name}.yaml")
+
+    def _inside(self, path: Path) -> Path:
+        """Resolve the path; a link may lead elsewhere within the root, never out of it."""
+        try:
+            root, resolved = self.root.resolve(), path.resolve()
+        except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, before Python 3.13
+            raise BaselineError(f"{path}: the path cannot be followed: {error}") from error
+        if not resolved.is_relative_to(root):
+            raise BaselineError(f"{path} is a link that leads out of {root}, to {resolved}. Replace it by a real file.")
+        return resolved
+
+    def _read(self, path: Path) -> _Content | None:
+        try:
+            try:
+                status = path.stat()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+            if not stat.S_ISREG(status.st_mode):  # opening a named pipe would wait for ever
+                raise FileProblem("it is not a regular file")
+            if status.st_size > MAX_BYTES:
+                raise FileProblem(f"it has {status.st_size} bytes, more than a baseline can have ({MAX_BYTES})")
+            content = path.read_bytes()
+        except FileProblem as problem:
+            raise _error(path, problem) from problem
+        except OSError as error:
+            raise BaselineError(
+                f"{path}: the baseline cannot be read: {error.strerror or error}. Make it readable, or remove it."
+            ) from error
+        try:
+            text = _decode(content)
+            document = migrate(parse(text))
+            file = validate(document)
+            if file.name != path.stem:
+                raise FileProblem(f"it says that it is the baseline {file.name}, but its file name says {path.stem}")
+            folder = _folder(file)
+            if folder != path.parent.name:
+                raise FileProblem(
+                    f"its environment is that of the folder {folder}, but it lies in {path.parent.name}",
+                    document.lines.get(("environment",)),
+                )
+        except FileProblem as problem:
+            raise _error(path, problem) from problem
+        return _Content(text, document, file)
+
+
+def _merged(path: Path, content: _Content | None, entries: Sequence[BaselineEntry]) -> tuple[Data, str]:
+    try:
+        return merged(content.document.data if content else None, content.file if content else None, entries)
+    except FileProblem as problem:
+        raise _error(path, problem) from problem
+
+
+def _rendered(path: Path, content: _Content | None, entries: Sequence[BaselineEntry]) -> tuple[str, str]:
+    """Text that the file should have with the entries in it, and a note; refuses what could not be read again."""
+    data, note = _merged(path, content, entries)
+    try:
+        text = render(data, content.document if content else None, "" if content else HEADER)
+        text.encode()
+        written = parse(text)
+        validate(written)
+        if written.data != data:
+            raise FileProblem("it would not read back as it is")
+    except (FileProblem, UnicodeEncodeError) as problem:
+        reason = problem.problem if isinstance(problem, FileProblem) else "a text in it is not Unicode"
+        raise BaselineError(f"{path}: this measurement cannot be stored: {reason}. Nothing was written.") from problem
+    return text, note
+
+
+def _folder(file: BaselineFile) -> str:
+    try:
+        return Environment(file.hard, {}).name
+    except KeyError as error:
+        raise FileProblem(f"environment has no key {error.args[0]}") from error
+
+
+def _decode(content: bytes) -> str:
+    if b"\0" in content:
+        raise FileProblem("it is a binary file, not text")
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise FileProblem("it is not UTF-8 text", line) from error
+
+
+def _error(path: Path, problem: FileProblem) -> BaselineError:
+    where = f"{path}, line {problem.line}" if problem.line else str(path)
+    return BaselineError(f"{where}: {problem.problem}. {problem.remedy or _REPAIR}")
+
+
+def _check_component(name: str, what: str) -> None:
+    if not _COMPONENT.fullmatch(name):
+        raise BaselineError(
+            f"{name!r} cannot be used as a {what}, as it names a file: use letters, digits and - _ . + = , @, "
+            "at most 150 of them, not starting with a point."
+        )

@@ -1,0 +1,36 @@
+"""Clusters of tasks on this machine: real processes, or servers within this one."""
+
+from __future__ import annotations
+
+from pytest_tfperf.cluster.base import (
+    DEFAULT_RUN_TIMEOUT,
+    DEFAULT_START_TIMEOUT,
+    Cluster,
+    ClusterEvent,
+    ClusterTask,
+    Isolation,
+    LauncherKind,
+    Results,
+    TaskFunction,
+)
+from pytest_tfperf.cluster.in_process import InProcessCluster, start_in_process
+from pytest_tfperf.cluster.launcher import ClusterLauncher
+from pytest_tfperf.cluster.multi_process import MultiProcessCluster
+from pytest_tfperf.cluster.spec import placements
+
+__all__ = [
+    "DEFAULT_RUN_TIMEOUT",
+    "DEFAULT_START_TIMEOUT",
+    "Cluster",
+    "ClusterEvent",
+    "ClusterLauncher",
+    "ClusterTask",
+    "InProcessCluster",
+    "Isolation",
+    "LauncherKind",
+    "MultiProcessCluster",
+    "Results",
+    "TaskFunction",
+    "placements",
+    "start_in_process",
+]

@@ -1,0 +1,283 @@
+"""Starts clusters of processes for one session, and leaves nothing behind when it is closed."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pytest_tfperf.cluster import spec
+from pytest_tfperf.cluster.base import (
+    DEFAULT_START_TIMEOUT,
+    ClusterEvent,
+    EventKind,
+    Isolation,
+    LauncherKind,
+    OnEvent,
+)
+from pytest_tfperf.cluster.faults import Fault, fault_error, timeout_error
+from pytest_tfperf.cluster.messages import Mode, TaskReady, TaskSettings
+from pytest_tfperf.cluster.multi_process import MultiProcessCluster, PortClashError
+from pytest_tfperf.cluster.nursery import Nursery, SupervisorGoneError, import_time_variables
+from pytest_tfperf.cluster.ports import PortHold, PortPicker
+from pytest_tfperf.cluster.process import task_environ
+from pytest_tfperf.cluster.task_group import Exited, TaskGroup
+from pytest_tfperf.errors import ClusterStartError, UsageError
+from pytest_tfperf.records.task import TaskId, TaskPlacement
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class ClusterLauncher:
+    """Owned by a session: one supervisor process, any number of clusters, one private folder for their logs."""
+
+    def __init__(
+        self,
+        *,
+        launcher: LauncherKind = "auto",
+        isolation: Literal["auto", "namespace", "host"] = "auto",
+        run_dir: Path | None = None,
+        keep_logs: bool = False,
+        preload: Sequence[str] = ("tensorflow",),
+        on_event: OnEvent | None = None,
+    ) -> None:
+        """Starts no process yet.
+
+        `launcher`: "zygote" forks tasks from a process that has imported `preload`, "spawn" starts an interpreter for
+        each; "auto" is the zygote on Linux. `isolation`: "namespace" puts the tasks where no other program reaches
+        their ports, "host" among the machine's ports (where tasks need the network); "auto" is the namespace where
+        the kernel allows it. The logs' folder is made in `run_dir` (None: the system's folder for temporary files).
+        """
+        linux = sys.platform.startswith("linux")
+        self._mode: Mode = "fork" if launcher == "zygote" or (launcher == "auto" and linux) else "spawn"
+        self._isolation: Literal["auto", "namespace", "host"] = isolation
+        self._base = run_dir
+        self._keep_logs = keep_logs
+        self._preload = tuple(preload)
+        self._on_event = on_event
+        self._dir: Path | None = None
+        self._nursery: Nursery | None = None
+        self._retired: list[Nursery] = []
+        self._nursery_count = itertools.count(1)
+        self._cluster_count = itertools.count(1)
+        self._clusters: list[MultiProcessCluster] = []
+        self._picker: PortPicker | None = None
+        self._owner = os.getpid()
+        self._closed = False
+
+    @property
+    def run_dir(self) -> Path | None:
+        """The private folder with the logs; None before the first start."""
+        return self._dir
+
+    @property
+    def isolation(self) -> Isolation | None:
+        """Where the tasks' ports live; None until a supervisor is ready."""
+        return None if self._nursery is None or self._nursery.ready is None else self._nursery.isolation
+
+    @property
+    def forks(self) -> bool | None:
+        """True where tasks are forked from a zygote; None until a supervisor is ready."""
+        return None if self._nursery is None or self._nursery.ready is None else self._nursery.ready.mode == "fork"
+
+    @property
+    def import_seconds(self) -> float | None:
+        """Seconds that the zygote's import took; None until a supervisor is ready."""
+        return None if self._nursery is None or self._nursery.ready is None else self._nursery.ready.import_seconds
+
+    @property
+    def supervisor_pid(self) -> int | None:
+        return None if self._nursery is None else self._nursery.pid
+
+    def warm_up(self) -> None:
+        """Start the supervisor and do not wait: its import runs while pytest does other things."""
+        self._current_nursery({})
+
+    def wait_until_warm(self, timeout: float = DEFAULT_START_TIMEOUT) -> None:
+        """Wait, at most `timeout` seconds, until the supervisor is ready. Raises as `start` does."""
+        self._ready_nursery({}, time.monotonic() + timeout)
+
+    def start(
+        self,
+        placements: Sequence[TaskPlacement],
+        *,
+        env: Mapping[str, str] | None = None,
+        start_timeout: float = DEFAULT_START_TIMEOUT,
+    ) -> MultiProcessCluster:
+        """Start a process per placement and give the cluster back once every one is ready.
+
+        `env` is added to the tasks' environment. `start_timeout` is in seconds and includes TensorFlow's import where
+        that is still on. Raises TensorFlowMissingError, ClusterStartError (ports, supervisor), TaskDiedError,
+        ClusterTimeoutError, and UsageError for placements that are no cluster.
+        """
+        if not placements:
+            raise UsageError("A cluster needs at least one task.")
+        ordered = sorted(placements, key=lambda placement: spec.job_order(placement.id))
+        spec.cluster_spec({placement.id: "" for placement in ordered})
+        if len({placement.id for placement in ordered}) < len(ordered):
+            raise UsageError("Two of the cluster's tasks have the same id.")
+        number = next(self._cluster_count)
+        names = ", ".join(str(placement.id) for placement in ordered)
+        self._event("start", number, None, names)
+        cluster = MultiProcessCluster(
+            lambda: self._launch(number, ordered, dict(env or {}), start_timeout),
+            ordered,
+            number=number,
+            on_event=self._on_event,
+            keep_logs=self._keep_logs,
+        )
+        self._clusters = [one for one in self._clusters if not one.closed] + [cluster]
+        return cluster
+
+    def close(self) -> None:
+        """End every cluster and the supervisor, and remove the logs unless they are to be kept. Safe to call again."""
+        if self._closed or os.getpid() != self._owner:  # a process that pytest forked inherits its exit handlers
+            return
+        self._closed = True
+        atexit.unregister(self.close)
+        try:
+            for cluster in self._clusters:
+                cluster.close(hard=True)
+        finally:
+            for nursery in (*self._retired, *([self._nursery] if self._nursery else [])):
+                nursery.close()
+            if self._dir is not None and not self._keep_logs:
+                shutil.rmtree(self._dir, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _launch(
+        self, number: int, placements: Sequence[TaskPlacement], env: Mapping[str, str], seconds: float
+    ) -> TaskGroup:
+        deadline = time.monotonic() + seconds
+        for attempt in (1, 2):
+            nursery = self._ready_nursery(env, deadline)
+            try:
+                group = self._start_group(nursery, number, placements, env)
+            except SupervisorGoneError as error:  # it was killed since it was last looked at
+                if attempt == 2:
+                    raise ClusterStartError(f"The process that starts the tasks has ended twice ({error}).") from None
+            else:
+                break
+        try:
+            self._await_ready(group, number, deadline, seconds)
+        except BaseException:
+            group.close(hard=True, keep_logs=self._keep_logs)
+            raise
+        return group
+
+    def _start_group(
+        self, nursery: Nursery, number: int, placements: Sequence[TaskPlacement], env: Mapping[str, str]
+    ) -> TaskGroup:
+        hold: PortHold | None = None
+        if nursery.isolation == "namespace":
+            picked = nursery.pick_ports(len(placements))
+        else:
+            if self._picker is None:
+                self._picker = PortPicker()
+            picked = self._picker.pick(len(placements))
+            try:
+                hold = PortHold(picked)
+            except OSError as error:
+                raise PortClashError(f"One of the ports {picked} was taken: {error}.") from None
+        try:
+            addresses = {one.id: f"{spec.LOOPBACK}:{port}" for one, port in zip(placements, picked, strict=True)}
+            settings = [self._settings(placement, addresses, env, hold is not None) for placement in placements]
+            return TaskGroup(nursery, settings, self._directory() / f"cluster-{number}", hold)
+        except BaseException:
+            if hold is not None:
+                hold.close()
+            raise
+
+    def _settings(
+        self, placement: TaskPlacement, addresses: Mapping[TaskId, str], env: Mapping[str, str], shares_port: bool
+    ) -> TaskSettings:
+        jobs = {job: tuple(some) for job, some in spec.cluster_spec(addresses).items()}
+        return TaskSettings(
+            id=placement.id,
+            addresses=jobs,
+            gpus=placement.gpus,
+            cores=placement.cores,
+            environ=task_environ(os.environ, env, placement, jobs, shares_port=shares_port),
+            sys_path=tuple(sys.path),
+            cwd=os.getcwd(),
+            preload=self._preload,
+            shares_port=shares_port,
+        )
+
+    def _await_ready(self, group: TaskGroup, number: int, deadline: float, seconds: float) -> None:
+        waiting = set(group.tasks)
+        while waiting:
+            events = group.wait(deadline)
+            for task, message in events:
+                if isinstance(message, Exited):
+                    raise fault_error(Fault(task.id, message.code), task.phase, group.states({}, (task.id,)))
+                if isinstance(message, TaskReady):
+                    if not message.port_is_free:
+                        raise PortClashError(f"The port of {task.id} was taken by another program.")
+                    waiting.discard(task.id)
+                    task.phase = "ready"
+                    self._event("ready", number, task.id, "")
+            if not events:
+                phases = {id: task.phase for id, task in group.tasks.items()}
+                states = group.states({}, waiting)
+                raise timeout_error(sorted(waiting), {}, phases, seconds, states, starting=True)
+
+    def _ready_nursery(self, env: Mapping[str, str], deadline: float) -> Nursery:
+        nursery = self._current_nursery(env)
+        if nursery.ready is None:
+            try:
+                ready = nursery.wait_ready(deadline)
+            except BaseException:
+                nursery.close()
+                self._nursery = None
+                raise
+            text = f"imported TensorFlow in {ready.import_seconds:.1f} s" if ready.mode == "fork" else "spawns tasks"
+            self._event("supervisor", 0, None, text + (f": {ready.cannot_fork}" if ready.cannot_fork else ""))
+        return nursery
+
+    def _current_nursery(self, env: Mapping[str, str]) -> Nursery:
+        if self._closed:
+            raise UsageError("This launcher is closed.")
+        environ = {**os.environ, **env}
+        current = self._nursery
+        if current is not None:
+            same = import_time_variables(current.environ) == import_time_variables(environ)
+            if current.alive and same:
+                return current
+            self._retired.append(current)
+            self._nursery = None
+        for nursery in [one for one in self._retired if one.users == 0 or not one.alive]:
+            self._retired.remove(nursery)
+            nursery.close()
+        self._nursery = Nursery(
+            self._mode,
+            isolation=self._isolation,
+            environ=environ,
+            preload=self._preload,
+            run_dir=self._directory(),
+            number=next(self._nursery_count),
+        )
+        return self._nursery
+
+    def _directory(self) -> Path:
+        if self._dir is None:
+            self._dir = Path(tempfile.mkdtemp(prefix="pytest-tfperf-", dir=self._base))  # for this user's eyes only
+            atexit.register(self.close)
+        return self._dir
+
+    def _event(self, kind: EventKind, cluster: int, task: TaskId | None, text: str) -> None:
+        if self._on_event is not None:
+            self._on_event(ClusterEvent(kind, cluster, task, text))

@@ -1,0 +1,166 @@
+"""What pytest, the supervisor and the tasks say to each other. Both ends run the same code, so pickles will do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_tfperf.cluster.base import Isolation
+from pytest_tfperf.records.task import TaskId
+
+Mode = Literal["fork", "spawn"]
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """All that makes a process a task."""
+
+    id: TaskId
+    addresses: Mapping[str, tuple[str, ...]]
+    gpus: tuple[str, ...]
+    cores: tuple[int, ...] | None
+    environ: Mapping[str, str]
+    """The whole environment, TF_CONFIG included."""
+    sys_path: tuple[str, ...]
+    cwd: str
+    preload: tuple[str, ...]
+    """Modules that a fresh interpreter imports before it says that it is ready."""
+    shares_port: bool
+    """True where pytest holds the task's port with SO_REUSEPORT."""
+
+
+# pytest to supervisor
+
+
+@dataclass(frozen=True)
+class Configure:
+    """The first request. The supervisor is as if it had been started with these."""
+
+    mode: Mode
+    isolation: Literal["auto", "namespace", "host"]
+    environ: Mapping[str, str]
+    sys_path: tuple[str, ...]
+    cwd: str
+    preload: tuple[str, ...]
+    package_root: str
+
+
+@dataclass(frozen=True)
+class PickPorts:
+    count: int
+
+
+@dataclass(frozen=True)
+class StartTask:
+    """Comes with two file descriptors: the task's end of its channel, and its log."""
+
+    key: int
+    settings: TaskSettings
+
+
+@dataclass(frozen=True)
+class SignalTasks:
+    keys: tuple[int, ...]
+    signal: int
+    group: bool
+    """True: to everything the task has started; False: to the task's own process only."""
+
+
+# supervisor to pytest
+
+
+@dataclass(frozen=True)
+class SupervisorReady:
+    mode: Mode
+    isolation: Isolation
+    import_seconds: float
+    cannot_fork: str | None
+    """Why tasks are spawned although forks were asked for."""
+
+
+@dataclass(frozen=True)
+class SupervisorFailed:
+    reason: str
+    tensorflow_missing: bool
+
+
+@dataclass(frozen=True)
+class PortsPicked:
+    ports: tuple[int, ...]
+    """Empty where there are not enough."""
+
+
+@dataclass(frozen=True)
+class TaskStarted:
+    key: int
+    pid: int
+
+
+@dataclass(frozen=True)
+class TaskExited:
+    key: int
+    code: int
+    """As subprocess.Popen.returncode: negative for a signal."""
+
+
+# task to pytest
+
+
+@dataclass(frozen=True)
+class TaskReady:
+    port_is_free: bool
+
+
+@dataclass(frozen=True)
+class PhaseChanged:
+    name: str
+
+
+@dataclass(frozen=True)
+class ExchangeArrived:
+    name: str
+    among: tuple[TaskId, ...]
+    payload: bytes
+
+
+@dataclass(frozen=True)
+class AwaitsRelease:
+    pass
+
+
+@dataclass(frozen=True)
+class TaskFinished:
+    payload: bytes
+
+
+@dataclass(frozen=True)
+class TaskRaised:
+    type: str
+    message: str
+    traceback: str
+    error: bytes | None
+    """The exception itself where it is one of this package's own, so that unpickling needs nothing else."""
+
+
+# pytest to task
+
+
+@dataclass(frozen=True)
+class RunFunction:
+    payload: bytes
+
+
+@dataclass(frozen=True)
+class ExchangeDone:
+    payloads: Mapping[TaskId, bytes]
+
+
+@dataclass(frozen=True)
+class Released:
+    pass
+
+
+@dataclass(frozen=True)
+class Leave:
+    pass

@@ -1,0 +1,240 @@
+"""pytest's handle on the supervisor process: starts it, asks it for tasks, hears how they end."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import pytest_tfperf
+from pytest_tfperf.cluster import wire
+from pytest_tfperf.cluster.base import Isolation
+from pytest_tfperf.cluster.interpreter import flags, start_environ
+from pytest_tfperf.cluster.logs import tail
+from pytest_tfperf.cluster.messages import (
+    Configure,
+    Mode,
+    PickPorts,
+    PortsPicked,
+    SignalTasks,
+    StartTask,
+    SupervisorFailed,
+    SupervisorReady,
+    TaskExited,
+    TaskSettings,
+    TaskStarted,
+)
+from pytest_tfperf.cluster.process import describe_exit
+from pytest_tfperf.errors import ClusterStartError, TensorFlowMissingError
+
+_IMPORT_TIME_PREFIXES = ("TF_", "XLA_", "CUDA", "NCCL_", "OMP_", "KERAS_", "MKL_", "OPENBLAS_", "LD_", "PYTHON")
+_PER_TASK = frozenset({"TF_CONFIG", "TF_GRPC_REUSE_PORT", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
+_PATIENCE = 10.0
+"""Seconds that a live supervisor may take to read or answer a request; each is some milliseconds' work."""
+
+
+def import_time_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables that a process which has imported TensorFlow may have read already, for good."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name.startswith(_IMPORT_TIME_PREFIXES) and name not in _PER_TASK
+    }
+
+
+class SupervisorGoneError(Exception):
+    """The supervisor's process has ended; its text says how."""
+
+
+class Nursery:
+    """One supervisor process, from start to end."""
+
+    def __init__(
+        self,
+        mode: Mode,
+        *,
+        isolation: Literal["auto", "namespace", "host"],
+        environ: Mapping[str, str],
+        preload: Sequence[str],
+        run_dir: Path,
+        number: int,
+    ) -> None:
+        """Start the process and do not wait for it."""
+        package_root = os.path.dirname(os.path.abspath(pytest_tfperf.__path__[0]))
+        self.environ = dict(environ)
+        self.ready: SupervisorReady | None = None
+        self.exits: dict[int, int] = {}
+        """Exit code of each task that has ended, by its key."""
+        self.pids: dict[int, int] = {}
+        self.users = 0
+        """Clusters that run on it now."""
+        self._picked: list[tuple[int, ...]] = []
+        self._code: int | None = None
+        self._log = run_dir / f"supervisor-{number}.log"
+        self._inbox = wire.Inbox()
+        ours, theirs = socket.socketpair()
+        self._socket = ours
+        self._socket.settimeout(_PATIENCE)
+        with theirs, self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    *flags(),
+                    "-m",
+                    "pytest_tfperf.cluster.zygote",
+                    str(theirs.fileno()),
+                    str(os.getpid()),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[theirs.fileno()],
+                # `-m` puts the working directory first on sys.path: let it be one that holds no modules.
+                cwd=run_dir,
+                env=start_environ(environ, package_root),
+                start_new_session=True,
+            )
+        self._send(Configure(mode, isolation, self.environ, tuple(sys.path), os.getcwd(), tuple(preload), package_root))
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._code is None and self._process.poll() is None
+
+    @property
+    def isolation(self) -> Isolation:
+        assert self.ready is not None
+        return self.ready.isolation
+
+    def wait_ready(self, deadline: float) -> SupervisorReady:
+        """Wait for the import, until `deadline` on the monotonic clock.
+
+        Raises TensorFlowMissingError, and ClusterStartError where it fails or takes too long.
+        """
+        try:
+            while self.ready is None:
+                if not self._receive(deadline):
+                    raise ClusterStartError(
+                        "Importing TensorFlow was not done within the deadline of the cluster's start. "
+                        "Give it a longer start_timeout." + self._log_text()
+                    )
+        except SupervisorGoneError as error:
+            raise ClusterStartError(
+                f"The process that imports TensorFlow and starts the tasks has ended ({error}).{self._log_text()}"
+            ) from None
+        return self.ready
+
+    def pick_ports(self, count: int) -> list[int]:
+        """Free ports in the tasks' network namespace. Raises ClusterStartError and SupervisorGoneError."""
+        self._send(PickPorts(count))
+        deadline = time.monotonic() + _PATIENCE
+        while not self._picked:
+            if not self._receive(deadline):
+                raise ClusterStartError("The process that starts the tasks does not answer.")
+        picked = self._picked.pop()
+        if len(picked) < count:
+            raise ClusterStartError(f"There are no {count} free ports for the cluster.")
+        return list(picked)
+
+    def start_task(self, key: int, settings: TaskSettings, channel: socket.socket, log: int) -> None:
+        self._send(StartTask(key, settings), (channel.fileno(), log))
+
+    def signal(self, keys: Sequence[int], number: signal.Signals, *, group: bool = True) -> None:
+        """Signal the tasks that still live."""
+        self._send(SignalTasks(tuple(keys), number, group))
+
+    def receive(self) -> None:
+        """Take in what has come; waits for nothing. Raises SupervisorGoneError."""
+        self._receive(time.monotonic())
+
+    def close(self) -> None:
+        """End the supervisor, and with it every task. Safe to call again."""
+        self._socket.close()
+        if self._code is None:
+            if self.ready is None:  # it may be within an import of many seconds, and has no task yet
+                self._process.kill()
+            try:
+                self._code = self._process.wait(5.0)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._code = self._process.wait()
+            self._kill_groups()
+
+    def _receive(self, deadline: float) -> bool:
+        """Take in at least one packet; False where none came before the deadline."""
+        if self._code is not None:
+            raise SupervisorGoneError(describe_exit(self._code))
+        if not _readable(self._socket, deadline):
+            return False
+        try:
+            data = self._socket.recv(1 << 16)
+        except OSError:
+            data = b""
+        if not data:
+            self._gone()
+        for message in self._inbox.feed(data):
+            self._take(message)
+        return True
+
+    def _take(self, message: object) -> None:
+        if isinstance(message, SupervisorReady):
+            self.ready = message
+        elif isinstance(message, SupervisorFailed):
+            self.close()
+            if message.tensorflow_missing:
+                raise TensorFlowMissingError
+            raise ClusterStartError(message.reason)
+        elif isinstance(message, PortsPicked):
+            self._picked.append(message.ports)
+        elif isinstance(message, TaskStarted):
+            self.pids[message.key] = message.pid
+        elif isinstance(message, TaskExited):
+            self.exits[message.key] = message.code
+            self.pids.pop(message.key, None)
+        else:
+            raise AssertionError(message)
+
+    def _send(self, message: object, fds: Sequence[int] = ()) -> None:
+        if self._code is not None:
+            raise SupervisorGoneError(describe_exit(self._code))
+        try:
+            wire.send(self._socket, message, fds)
+        except OSError:
+            self._gone()
+
+    def _gone(self) -> None:
+        self.close()
+        assert self._code is not None
+        raise SupervisorGoneError(describe_exit(self._code))
+
+    def _kill_groups(self) -> None:
+        # The kernel has killed the tasks with the supervisor, but not what they had started.
+        for pid in self.pids.values():
+            try:
+                os.killpg(pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                pass
+        self.pids.clear()
+
+    def _log_text(self) -> str:
+        text = tail(self._log)
+        return f"\n--- end of its log ---\n{text}" if text else ""
+
+
+def _readable(sock: socket.socket, deadline: float) -> bool:
+    poll = select.poll()  # and not select(), which takes no descriptor over 1023
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(max(0.0, deadline - time.monotonic()) * 1000))

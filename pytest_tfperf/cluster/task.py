@@ -1,0 +1,231 @@
+"""The inside of a task: it says that it is ready, runs the functions that pytest sends, and leaves when told.
+
+Run as ``python -m pytest_tfperf.cluster.task FD`` for a task in a fresh interpreter.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import os
+import pickle
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, cast
+
+from pytest_tfperf.cluster import ports, wire
+from pytest_tfperf.cluster.messages import (
+    AwaitsRelease,
+    ExchangeArrived,
+    ExchangeDone,
+    Leave,
+    PhaseChanged,
+    Released,
+    RunFunction,
+    TaskFinished,
+    TaskRaised,
+    TaskReady,
+    TaskSettings,
+)
+from pytest_tfperf.cluster.process import DUMP_SIGNAL
+from pytest_tfperf.errors import TfPerfError, UsageError
+from pytest_tfperf.records.task import TaskId
+
+
+class Line:
+    """The task's end of its channel to pytest."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+        self._sending = threading.Lock()
+
+    def send(self, message: object) -> None:
+        with self._sending:
+            try:
+                wire.send(self._socket, message)
+            except OSError:
+                leave()
+
+    def receive(self) -> object:
+        try:
+            message, _ = wire.receive(self._socket)
+        except (EOFError, OSError):
+            leave()
+        if isinstance(message, Leave):  # whatever was waited for will not come
+            leave()
+        return message
+
+
+class ProcessTask:
+    """The `Task` that a function gets in a process of its own."""
+
+    def __init__(self, settings: TaskSettings, line: Line) -> None:
+        self._settings = settings
+        self._line = line
+        self._server: Any = None
+
+    @property
+    def id(self) -> TaskId:
+        return self._settings.id
+
+    @property
+    def cluster(self) -> Mapping[str, Sequence[str]]:
+        return {job: list(addresses) for job, addresses in self._settings.addresses.items()}
+
+    @property
+    def gpus(self) -> tuple[str, ...]:
+        return self._settings.gpus
+
+    @property
+    def target(self) -> str:
+        """``grpc://host:port`` of this task's server; raises UsageError before `start_server`."""
+        if self._server is None:
+            raise UsageError(f"{self.id} runs no TensorFlow server: call task.start_server() first.")
+        return cast("str", self._server.target)
+
+    def start_server(self, config: Any = None) -> Any:
+        """Start this task's ``tf.distribute.Server`` (once; later calls give the same one).
+
+        `config` is a ``tf.compat.v1.ConfigProto``.
+        """
+        if self._server is None:
+            import tensorflow as tf
+
+            self._server = tf.distribute.Server(
+                tf.train.ClusterSpec(self.cluster),
+                job_name=self.id.type,
+                task_index=self.id.index,
+                protocol="grpc",
+                config=config,
+            )
+        return self._server
+
+    def serve(self, config: Any = None) -> None:
+        """Start the server and wait for release: all that a parameter server does."""
+        self.start_server(config)
+        self.phase("serving")
+        self.wait_for_release()
+
+    def phase(self, name: str) -> None:
+        self._line.send(PhaseChanged(name))
+
+    def exchange(self, name: str, value: object, among: Sequence[TaskId]) -> dict[TaskId, object]:
+        """See `Task.exchange`. Raises UsageError where this task is not among them or `value` cannot be pickled."""
+        if self.id not in among:
+            raise UsageError(f"{self.id} came to the exchange {name!r}, which is among others only.")
+        try:
+            payload = _dumps(value)
+        except Exception as error:
+            raise UsageError(f"{self.id} cannot pickle its value for the exchange {name!r}: {error}") from error
+        self._line.send(ExchangeArrived(name, tuple(among), payload))
+        answer = self._line.receive()
+        assert isinstance(answer, ExchangeDone), answer
+        return {id: pickle.loads(answer.payloads[id]) for id in among}
+
+    def wait_for_release(self) -> None:
+        self._line.send(AwaitsRelease())
+        answer = self._line.receive()
+        assert isinstance(answer, Released), answer
+
+
+def main(sock: socket.socket, settings: TaskSettings, *, fresh: bool) -> NoReturn:
+    """Be a task until told to leave. `fresh`: in an interpreter that has imported nothing yet."""
+    try:
+        # Before anything of TensorFlow: it reads its variables when it first touches a device.
+        os.environ.clear()
+        os.environ.update(settings.environ)
+        sys.path[:] = settings.sys_path
+        importlib.invalidate_caches()
+        os.chdir(settings.cwd)
+        for stream in (sys.stdout, sys.stderr):
+            # What was printed must be in the log even if the task is killed in the next moment.
+            stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
+        faulthandler.enable(all_threads=True)
+        faulthandler.register(DUMP_SIGNAL, all_threads=True)
+        if fresh:
+            for name in settings.preload:
+                importlib.import_module(name)
+        elif "numpy" in sys.modules:
+            sys.modules["numpy"].random.seed()  # else all forked tasks would draw the same numbers
+        line = Line(sock)
+        line.send(TaskReady(_port_is_free(settings)))
+        _serve(ProcessTask(settings, line), line)
+    except BaseException:
+        traceback.print_exc()
+        leave(70)
+    leave()
+
+
+def leave(code: int = 0) -> NoReturn:
+    """End at once: closing a TensorFlow session or server whose peers are gone can block for ever."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:  # nobody is left to be told
+            pass
+    os._exit(code)
+
+
+def _serve(task: ProcessTask, line: Line) -> None:
+    while True:
+        request = line.receive()
+        assert isinstance(request, RunFunction), request
+        line.send(_run(task, request.payload))
+
+
+def _run(task: ProcessTask, payload: bytes) -> TaskFinished | TaskRaised:
+    try:
+        function, args = pickle.loads(payload)
+        result = function(task, *args)
+    except Exception as error:
+        return _raised(error)
+    except SystemExit as error:  # sys.exit() in a function means what it means elsewhere
+        sys.stderr.write(traceback.format_exc())
+        leave(error.code if isinstance(error.code, int) else int(error.code is not None))
+    try:
+        return TaskFinished(_dumps(result))
+    except Exception as error:
+        problem = f"its result, a {type(result).__qualname__}, cannot be pickled ({type(error).__name__}: {error})"
+        return TaskRaised("", f"{problem}. Give back plain values or NumPy arrays.", "", None)
+
+
+def _raised(error: Exception) -> TaskRaised:
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        message = str(error)
+    except Exception:
+        message = "(its text cannot be had)"
+    own = None
+    if isinstance(error, TfPerfError) and kind.__module__.startswith("pytest_tfperf."):
+        try:
+            own = pickle.dumps(error)
+            pickle.loads(own)
+        except Exception:
+            own = None
+    return TaskRaised(name, message, "".join(traceback.format_exception(kind, error, error.__traceback__)), own)
+
+
+def _dumps(value: object) -> bytes:
+    try:
+        return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception:  # a test's own class, which came here by value
+        import cloudpickle
+
+        return cast("bytes", cloudpickle.dumps(value))
+
+
+def _port_is_free(settings: TaskSettings) -> bool:
+    address = settings.addresses[settings.id.type][settings.id.index]
+    return ports.is_free(int(address.rpartition(":")[2]), share=settings.shares_port)
+
+
+if __name__ == "__main__":
+    _socket = socket.socket(fileno=int(sys.argv[1]))
+    _socket.set_inheritable(False)
+    _settings, _ = wire.receive(_socket)
+    assert isinstance(_settings, TaskSettings)
+    main(_socket, _settings, fresh=True)

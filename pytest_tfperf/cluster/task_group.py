@@ -1,0 +1,233 @@
+"""The processes of one cluster, as pytest sees them: started, watched, and ended without a rest."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_tfperf.cluster.logs import tail
+from pytest_tfperf.cluster.messages import Leave, PhaseChanged, TaskSettings
+from pytest_tfperf.cluster.nursery import Nursery, SupervisorGoneError
+from pytest_tfperf.cluster.ports import PortHold
+from pytest_tfperf.cluster.process import DUMP_SIGNAL, describe_exit, label
+from pytest_tfperf.cluster.wire import Channel
+from pytest_tfperf.errors import TaskDiedError, TaskState
+from pytest_tfperf.records.task import TaskId
+
+_keys = itertools.count(1)
+
+LEAVE_GRACE = 2.0
+"""Seconds that a task which is told to leave has to do so."""
+TERM_GRACE = 1.0
+"""Seconds between SIGTERM and SIGKILL."""
+_KILL_GRACE = 10.0
+"""Seconds to wait for a killed process; only one that hangs inside the kernel takes so long."""
+_DUMP_GRACE = 1.0
+
+
+@dataclass(frozen=True)
+class Exited:
+    """A task's process has ended."""
+
+    code: int
+
+
+@dataclass
+class TaskProcess:
+    """One task's process, channel and log."""
+
+    id: TaskId
+    key: int
+    channel: Channel
+    log: Path
+    phase: str = "starting"
+    code: int | None = None
+    """Exit code once the process has ended."""
+    finished: bool = False
+    """True once it has given the result of the run that is on."""
+
+    def state(self, notes: Mapping[TaskId, str], *, with_log: bool) -> TaskState:
+        if self.code is not None:
+            state = describe_exit(self.code)
+        elif self.finished:
+            state = "finished"
+        else:
+            state = notes.get(self.id, "running")
+        return TaskState(str(self.id), state, self.phase, tail(self.log) if with_log else "")
+
+
+class TaskGroup:
+    """All tasks of one start of a cluster."""
+
+    def __init__(
+        self, nursery: Nursery, settings: Sequence[TaskSettings], log_dir: Path, hold: PortHold | None = None
+    ) -> None:
+        """Start every process and wait for none. Raises SupervisorGoneError."""
+        self.tasks: dict[TaskId, TaskProcess] = {}
+        self._nursery = nursery
+        self._hold = hold
+        self._log_dir = log_dir
+        self._closed = False
+        self._addresses = settings[0].addresses
+        log_dir.mkdir(mode=0o700, exist_ok=True)
+        nursery.users += 1
+        try:
+            for one in settings:
+                self._start(one)
+        except BaseException:
+            self.close(hard=True)
+            raise
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @property
+    def addresses(self) -> dict[str, list[str]]:
+        return {job: list(addresses) for job, addresses in self._addresses.items()}
+
+    def pids(self) -> dict[TaskId, int]:
+        """Process id of each living task."""
+        pids = self._nursery.pids
+        return {task.id: pids[task.key] for task in self.living() if task.key in pids}
+
+    def log_tail(self, id: TaskId) -> str:
+        return tail(self.tasks[id].log)
+
+    def living(self) -> list[TaskProcess]:
+        return [task for task in self.tasks.values() if task.code is None]
+
+    def wait(self, deadline: float) -> list[tuple[TaskProcess, object]]:
+        """What tasks have said, and an `Exited` for each that ended; empty once the deadline has passed.
+
+        What a task said before it ended comes before its end. Raises TaskDiedError where the supervisor itself ended.
+        """
+        while True:
+            # Exits first: a task's last words are in its channel for certain by then.
+            try:
+                self._nursery.receive()
+            except SupervisorGoneError as error:
+                raise self.supervisor_died(error) from None
+            events = self._collect()
+            left = deadline - time.monotonic()
+            if events or left <= 0:
+                return events
+            self._select(left)
+
+    def _collect(self) -> list[tuple[TaskProcess, object]]:
+        events: list[tuple[TaskProcess, object]] = []
+        for task in self.living():
+            code = self._nursery.exits.pop(task.key, None)
+            task.channel.flush()
+            for message in task.channel.receive():
+                if isinstance(message, PhaseChanged):
+                    task.phase = message.name
+                events.append((task, message))
+            if code is not None:
+                task.code = code
+                events.append((task, Exited(code)))
+        return events
+
+    def _select(self, seconds: float) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._nursery, selectors.EVENT_READ)
+            for task in self.living():
+                if not task.channel.ended:
+                    writes = selectors.EVENT_WRITE if task.channel.wants_to_write else 0
+                    selector.register(task.channel, selectors.EVENT_READ | writes)
+            selector.select(seconds)
+
+    def states(self, notes: Mapping[TaskId, str], guilty: Collection[TaskId]) -> tuple[TaskState, ...]:
+        """Every task's state (`notes` say it better than ``running``); the log's end for the guilty only."""
+        return tuple(task.state(notes, with_log=task.id in guilty) for task in self.tasks.values())
+
+    def supervisor_died(self, error: SupervisorGoneError) -> TaskDiedError:
+        """The error for when all tasks have gone with the process that started them."""
+        for task in self.living():
+            task.code = -signal.SIGKILL
+        summary = (
+            f"The process that supervises the tasks has ended ({error}), and every task with it. "
+            "The next cluster starts a new one."
+        )
+        return TaskDiedError(summary, self.states({}, ()))
+
+    def dump_stacks(self, ids: Collection[TaskId]) -> None:
+        """Have tasks write where they are into their logs, and wait until they have."""
+        asked = [self.tasks[id] for id in ids if self.tasks[id].code is None]
+        sizes = {task.key: _size(task.log) for task in asked}
+        try:
+            self._nursery.signal([task.key for task in asked], DUMP_SIGNAL, group=False)
+        except SupervisorGoneError:
+            return
+        deadline = time.monotonic() + _DUMP_GRACE
+        while time.monotonic() < deadline and any(_size(task.log) == sizes[task.key] for task in asked):
+            time.sleep(0.01)
+
+    def close(self, *, hard: bool = False, keep_logs: bool = False) -> None:
+        """End every process: by request, then SIGTERM, then SIGKILL (`hard`: from SIGTERM on). Safe to call again."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if not hard:
+                for task in self.living():
+                    task.channel.send(Leave())
+                self._await_exits(LEAVE_GRACE)
+            for number, grace in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, _KILL_GRACE)):
+                keys = [task.key for task in self.living()]
+                if keys:
+                    self._nursery.signal(keys, number)
+                    self._await_exits(grace)
+        except SupervisorGoneError:
+            pass  # it took the tasks with it
+        finally:
+            for task in self.tasks.values():
+                task.channel.close()
+            if self._hold is not None:
+                self._hold.close()
+            if not keep_logs:
+                for task in self.tasks.values():
+                    task.log.unlink(missing_ok=True)
+                self._log_dir.rmdir()
+            self._nursery.users -= 1
+
+    def _start(self, settings: TaskSettings) -> None:
+        ours, theirs = socket.socketpair()
+        channel = Channel(ours)
+        task = TaskProcess(settings.id, next(_keys), channel, self._log_dir / f"{label(settings.id)}.log")
+        self.tasks[settings.id] = task
+        channel.send(settings)
+        log = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            self._nursery.start_task(task.key, settings, theirs, log)
+        finally:
+            theirs.close()
+            os.close(log)
+
+    def _await_exits(self, grace: float) -> None:
+        deadline = time.monotonic() + grace
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._nursery, selectors.EVENT_READ)
+            while True:
+                self._nursery.receive()
+                for task in self.living():
+                    task.channel.flush()
+                    task.code = self._nursery.exits.pop(task.key, None)
+                left = deadline - time.monotonic()
+                if left <= 0 or not self.living():
+                    return
+                selector.select(min(left, 0.1))  # not longer: a full channel may have room again
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,245 @@
+"""The supervisor: it starts every task, tells pytest how each one ended, and lets none outlive pytest.
+
+Started as ``python -m pytest_tfperf.cluster.zygote FD PARENT``. As a zygote it imports TensorFlow once, touches no
+device, and forks the tasks; otherwise it starts a fresh interpreter for each of them. Its protocol is the same.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import os
+import selectors
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+import warnings
+
+from pytest_tfperf.cluster import namespace, process, wire
+from pytest_tfperf.cluster.base import Isolation
+from pytest_tfperf.cluster.interpreter import flags, start_environ
+from pytest_tfperf.cluster.messages import (
+    Configure,
+    Mode,
+    PickPorts,
+    PortsPicked,
+    SignalTasks,
+    StartTask,
+    SupervisorFailed,
+    SupervisorReady,
+    TaskExited,
+    TaskSettings,
+    TaskStarted,
+)
+from pytest_tfperf.cluster.ports import PortPicker
+from pytest_tfperf.errors import ClusterStartError
+
+
+class Supervisor:
+    """Owns the tasks' processes."""
+
+    def __init__(self, sock: socket.socket, parent: int) -> None:
+        self._socket = sock
+        self._parent = parent
+        self._tasks: dict[int, int] = {}
+        """Process id of each living task by its key."""
+        self._mode: Mode = "spawn"
+        self._picker: PortPicker | None = None
+        self._package_root = ""
+        self._own_fds: list[int] = []
+
+    def serve(self) -> None:
+        """Do what pytest asks until it is gone, then kill everything."""
+        wakeup, waker = socket.socketpair()
+        for end in (wakeup, waker):
+            end.setblocking(False)
+        signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._socket, selectors.EVENT_READ)
+            selector.register(wakeup, selectors.EVENT_READ)
+            self._own_fds = [self._socket.fileno(), wakeup.fileno(), waker.fileno()]
+            if isinstance(selector, selectors.EpollSelector):
+                self._own_fds.append(selector.fileno())
+            if hasattr(os, "pidfd_open"):
+                # A process that pytest has forked may keep the socket open: so watch pytest itself too.
+                pidfd = os.pidfd_open(self._parent)
+                self._own_fds.append(pidfd)
+                selector.register(pidfd, selectors.EVENT_READ)
+            try:
+                while True:
+                    ready = {key.fd for key, _ in selector.select()}
+                    if wakeup.fileno() in ready:
+                        wakeup.recv(4096)
+                        self._reap()
+                    if self._socket.fileno() in ready:
+                        self._handle(*wire.receive(self._socket))
+                    elif ready - {wakeup.fileno()}:
+                        return
+            except (EOFError, OSError):
+                return
+            finally:
+                self._kill_all()
+
+    def _handle(self, request: object, fds: list[int]) -> None:
+        if isinstance(request, Configure):
+            self._send(self._configure(request))
+        elif isinstance(request, PickPorts):
+            if self._picker is None:
+                self._picker = PortPicker()
+            try:
+                self._send(PortsPicked(tuple(self._picker.pick(request.count))))
+            except ClusterStartError:
+                self._send(PortsPicked(()))
+        elif isinstance(request, StartTask):
+            self._start(request, *fds)
+        elif isinstance(request, SignalTasks):
+            for key in request.keys:
+                if key in self._tasks:
+                    _signal(self._tasks[key], request.signal, group=request.group)
+        else:
+            raise AssertionError(request)
+
+    def _send(self, message: object) -> None:
+        wire.send(self._socket, message)
+
+    def _configure(self, request: Configure) -> SupervisorReady | SupervisorFailed:
+        os.environ.clear()
+        os.environ.update(request.environ)
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+        os.chdir(request.cwd)
+        self._package_root = request.package_root
+        process.adopt_orphans()
+        isolation: Isolation = "host"
+        if request.isolation != "host":
+            if namespace.available():
+                namespace.enter()  # before TensorFlow: a user namespace can be made by a single thread only
+                isolation = "namespace"
+            elif request.isolation == "namespace":
+                return SupervisorFailed("This kernel gives no right to make a network namespace.", False)
+        own_path = list(sys.path)
+        if importlib.util.find_spec("tensorflow") is None:
+            sys.path[:] = request.sys_path
+            if importlib.util.find_spec("tensorflow") is None:
+                return SupervisorFailed("", True)
+        began, reason = time.monotonic(), None
+        self._mode = request.mode
+        if request.mode == "fork":
+            try:
+                for name in request.preload:
+                    importlib.import_module(name)
+            except BaseException as error:
+                return SupervisorFailed(f"Importing {name} failed: {type(error).__name__}: {error}", False)
+            sys.path[:] = own_path
+            reason = _why_not_fork()
+            if reason is not None:
+                self._mode = "spawn"
+            gc.collect()
+            gc.freeze()  # a collection in a task must not write to, and so copy, all that it shares with us
+        return SupervisorReady(self._mode, isolation, time.monotonic() - began, reason)
+
+    def _start(self, request: StartTask, channel: int, log: int) -> None:
+        me = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                signal.set_wakeup_fd(-1)
+                process.detach(me, log, request.settings.cores)
+                for fd in self._own_fds:
+                    os.close(fd)
+                self._become_task(channel, request.settings)
+            except BaseException:
+                traceback.print_exc()  # into the task's log
+            finally:
+                os._exit(71)
+        os.close(channel)
+        os.close(log)
+        self._tasks[request.key] = pid
+        self._send(TaskStarted(request.key, pid))
+
+    def _become_task(self, channel: int, settings: TaskSettings) -> None:
+        from pytest_tfperf.cluster import task
+
+        if self._mode == "fork":
+            sock = socket.socket(fileno=channel)
+            own, _ = wire.receive(sock)
+            assert isinstance(own, TaskSettings)
+            task.main(sock, own, fresh=False)
+        os.set_inheritable(channel, True)
+        command = [sys.executable, *flags(), "-m", "pytest_tfperf.cluster.task", str(channel)]
+        os.chdir("/")  # `-m` puts the working directory first on sys.path; the task goes to its own later
+        os.execve(sys.executable, command, start_environ(settings.environ, self._package_root))
+
+    def _reap(self) -> None:
+        for key, pid in list(self._tasks.items()):
+            # Left a zombie, the task keeps its process id, so that no other group can be killed by mistake.
+            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                continue
+            _signal(pid, signal.SIGKILL, group=True)
+            _, status = os.waitpid(pid, 0)
+            del self._tasks[key]
+            if not self._tasks:
+                self._kill_orphans()
+            self._send(TaskExited(key, os.waitstatus_to_exitcode(status)))
+        living = set(self._tasks.values())
+        for pid in process.children():
+            if pid not in living:
+                os.waitpid(pid, os.WNOHANG)
+
+    def _kill_orphans(self) -> None:
+        """Kill what the tasks left behind in sessions of its own; killing one can hand us another."""
+        for _ in range(100):
+            orphans = process.children()
+            if not orphans:
+                return
+            for pid in orphans:
+                _signal(pid, signal.SIGKILL, group=False)
+            for pid in orphans:
+                os.waitpid(pid, 0)
+
+    def _kill_all(self) -> None:
+        for pid in self._tasks.values():
+            _signal(pid, signal.SIGKILL, group=True)
+        for pid in self._tasks.values():
+            os.waitpid(pid, 0)
+        self._tasks.clear()
+        self._kill_orphans()
+
+
+def _why_not_fork() -> str | None:
+    others = [thread.name for thread in threading.enumerate() if thread is not threading.current_thread()]
+    if others:
+        return f"importing TensorFlow has started other Python threads ({', '.join(others)})"
+    context = sys.modules.get("tensorflow.python.eager.context")
+    current = getattr(context, "_context", None)
+    if current is not None and getattr(current, "_initialized", False):
+        return "something has initialised TensorFlow's devices while it was imported"
+    return None
+
+
+def _signal(pid: int, number: int, *, group: bool) -> None:
+    try:
+        if group:
+            os.killpg(pid, number)
+            return
+    except (ProcessLookupError, PermissionError):  # not the leader of its group yet, or only a zombie is left
+        pass
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is pytest's; it then tells us what to do
+    # Forking is what this process is for; Python 3.12 counts BLAS's threads too and warns.
+    warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
+    _socket = socket.socket(fileno=int(sys.argv[1]))
+    _socket.set_inheritable(False)
+    Supervisor(_socket, int(sys.argv[2])).serve()
+    os._exit(0)  # no exit handler of an imported library may keep us

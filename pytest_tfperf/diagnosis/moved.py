@@ -1,0 +1,35 @@
+"""Which side moved: the first thing that whoever reads a failure wants to know."""
+
+from __future__ import annotations
+
+from pytest_tfperf.records.comparison import ArmVerdict, Verdict
+
+
+def what_moved(verdict: ArmVerdict) -> str:
+    """One or two sentences; empty where nothing was compared or nothing moved."""
+    by_metric = {metric.comparison.metric: metric for metric in verdict.metrics}
+    labels = {name: metric.comparison.label for name, metric in by_metric.items()}
+    down = {name for name, metric in by_metric.items() if metric.verdict is Verdict.REGRESSED and not metric.excused}
+    up = {name for name, metric in by_metric.items() if metric.verdict is Verdict.IMPROVED}
+    if not down:
+        return "Faster: " + ", ".join(labels[name] for name in labels if name in up) + "." if up else ""
+    moved = "What moved: " + " and ".join(labels[name] for name in labels if name in down) + ". "
+    efficiency = labels.get("efficiency", "")
+    if down == {"efficiency"}:
+        return moved + (
+            f"T(1) and {labels['throughput']} each stayed within the tolerance, but they moved apart, so scaling got "
+            "worse."
+        )
+    if "reference" not in down:
+        return moved + "One replica is as fast as before, so the loss is in scaling, not in the model."
+    if "throughput" not in by_metric:
+        return moved + "One replica alone got slower: look at the model, its input, the versions and the machine."
+    if "throughput" in down and "efficiency" in down:
+        return moved + "One replica alone got slower, and scaling lost more on top."
+    if "throughput" in down:
+        return moved + f"All got slower alike and {efficiency} held, so the loss is in the model, not in scaling."
+    rose = "rose" if "efficiency" in up else "did not fall"
+    return moved + (
+        f"One replica alone got slower while {labels['throughput']} did not; {efficiency} {rose}, so efficiency "
+        "alone would have hidden it."
+    )

@@ -1,0 +1,90 @@
+"""pytest items and reports as tfperf needs them: what an item measures, what it lacks, how its failure looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from _pytest._code.code import ReprFileLocation, TerminalRepr
+from _pytest._io import TerminalWriter
+
+from pytest_tfperf.errors import RegressionFailure, TfPerfError, UsageError
+from pytest_tfperf.fixtures import CLOCK
+from pytest_tfperf.measurement.clock import StepClock
+from pytest_tfperf.measurement.gpus import no_gpu_reason, visible_gpus
+from pytest_tfperf.records.arm import Device
+from pytest_tfperf.records.comparison import Verdict
+from pytest_tfperf.report.text import Styled, failure_lines
+from pytest_tfperf.report.view import ArmView
+from pytest_tfperf.units import plural
+
+COLOURS: dict[Verdict, dict[str, bool]] = {
+    Verdict.REGRESSED: {"red": True, "bold": True},
+    Verdict.IMPROVED: {"green": True, "bold": True},
+    Verdict.UNCHANGED: {"green": True},
+    Verdict.INCONCLUSIVE: {"yellow": True},
+    Verdict.NO_BASELINE: {"yellow": True},
+    Verdict.INCOMPARABLE: {"yellow": True},
+}
+
+
+def device_of(node: pytest.Item) -> Device:
+    """A test marked `gpu` or `multi_gpu` runs its replicas on GPUs, every other one on the CPU, GPUs or not."""
+    marked = node.get_closest_marker("gpu") or node.get_closest_marker("multi_gpu")
+    return "gpu" if marked else "cpu"
+
+
+def sweep_key(item: pytest.Function) -> str:
+    """The item's test without the replica count: the items that share one measurement share this."""
+    others = {key: value for key, value in item.callspec.params.items() if key != "tfperf_replicas"}
+    base = item.nodeid.partition("[")[0]
+    return base + (f"[{', '.join(f'{key}={value}' for key, value in others.items())}]" if others else "")
+
+
+def missing_gpus(item: pytest.Item, replicas: int | None) -> str:
+    """Why an item cannot run here, empty where it can; raises UsageError for a `multi_gpu` without a number."""
+    if device_of(item) == "cpu":
+        return ""
+    needed = max(1, replicas or 1)
+    for marker in item.iter_markers("multi_gpu"):
+        given = marker.args[0] if marker.args else marker.kwargs.get("n")
+        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+            raise UsageError(f"{item.nodeid}: @pytest.mark.multi_gpu takes the number of GPUs, as in multi_gpu(2)")
+        needed = max(needed, given)
+    found = len(visible_gpus())
+    if found >= needed:
+        return ""
+    why = f" ({no_gpu_reason()})" if not found and no_gpu_reason() else ""
+    return f"needs {plural(needed, 'GPU')}, this machine has {found}{why}"
+
+
+def add_benchmark_timer(item: pytest.Item) -> None:
+    """Make pytest-benchmark read our clock for this item; what the user's own benchmark marker says is kept."""
+    clock = StepClock()
+    item.stash[CLOCK] = clock
+    own = item.get_closest_marker("benchmark")
+    kwargs: dict[str, Any] = dict(own.kwargs) if own else {}
+    item.add_marker(pytest.mark.benchmark(**{**kwargs, "timer": clock}), append=False)
+
+
+class FailureRepr(TerminalRepr):
+    """A failure as lines of text, coloured where the terminal has colours; no traceback, since none would help."""
+
+    def __init__(self, lines: list[Styled], headline: str, item: pytest.Item) -> None:
+        path, line, _ = item.location
+        self.lines = lines
+        self.reprcrash = ReprFileLocation(path, (line or 0) + 1, headline)
+
+    @classmethod
+    def of(cls, error: BaseException, item: pytest.Item) -> FailureRepr | None:
+        """None for an error that is not one of this package: pytest shows it as ever."""
+        if isinstance(error, RegressionFailure) and isinstance(error.view, ArmView):
+            return cls(list(failure_lines(error.view)), error.view.headline, item)
+        if isinstance(error, TfPerfError):
+            text = str(error)
+            return cls([(line, None) for line in text.splitlines()], text.partition("\n")[0], item)
+        return None
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        for line, verdict in self.lines:
+            tw.line(line, **(COLOURS[verdict] if verdict else {}))

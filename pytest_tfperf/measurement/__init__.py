@@ -1,0 +1,1 @@
+"""Timing a training loop, and what the numbers depend on."""

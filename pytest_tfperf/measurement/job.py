@@ -1,0 +1,106 @@
+"""What a task does in a run: build the step, warm up, time it, and give back a `TaskRun`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from pytest_tfperf.config import MeasurementPolicy
+from pytest_tfperf.measurement.clock import Clock, MonotonicClock
+from pytest_tfperf.measurement.loop import Loop
+from pytest_tfperf.records.arm import Device, Scalar
+from pytest_tfperf.records.run import TaskRun
+from pytest_tfperf.records.task import Task, TaskId
+from pytest_tfperf.strategies import registry
+from pytest_tfperf.strategies.base import Step
+from pytest_tfperf.workloads.base import WorkloadDefinition
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything a task must know to measure its part of an arm."""
+
+    workload: WorkloadDefinition
+    params: Mapping[str, object]
+    strategy: str
+    options: Mapping[str, Scalar]
+    device: Device
+    policy: MeasurementPolicy
+    slowdown: float = 0.0
+    """Fraction by which every step takes longer."""
+
+
+def measure(task: Task, job: Job) -> TaskRun | None:
+    """Run inside a task; gives None for a task that trains nothing."""
+    clock = MonotonicClock()
+    started = clock.now()
+    strategy = registry.get(job.strategy)
+    task.phase("build")
+    step = strategy.build(task, job.workload, job.params, job.options, job.device)
+    if step is None:
+        return None
+    try:
+        return _measure_step(task, job, step, clock, started)
+    finally:
+        step.close()
+
+
+def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float) -> TaskRun:
+    strategy = registry.get(job.strategy)
+    peers = _training_tasks(task)
+
+    def agree(point: str, value: float) -> list[float]:
+        # A failure names the phase, so it follows the points at which the tasks meet.
+        task.phase("timed windows" if point == "timed windows" else "warm-up")
+        if len(peers) == 1:
+            return [value]
+        return [cast(float, answer) for answer in task.exchange(point, value, peers).values()]
+
+    task.phase("first step")
+    built = clock.now()
+    result = Loop(step, clock, job.policy, agree, job.slowdown).measure(strategy.synchronous)
+    task.phase("count updates")
+    # Nobody's steps may be in flight when updates are counted, nor may anybody leave while others still count.
+    if len(peers) > 1:
+        task.exchange("all steps done", None, peers)
+    updates = step.updates()
+    if len(peers) > 1:
+        task.exchange("updates counted", None, peers)
+    return TaskRun(
+        task=task.id,
+        examples_per_step=step.examples_per_step,
+        replicas=step.replicas,
+        warmup=result.warmup,
+        steady=result.steady,
+        windows=result.windows,
+        steps=result.steps,
+        updates=updates,
+        updates_are_global=strategy.updates_are_global,
+        losses=result.losses,
+        synchronous=strategy.synchronous,
+        versions=_versions(),
+        phases={
+            "build": built - started,
+            "first step": result.warmup[0],
+            "warm-up": result.windows[0].start - built - result.warmup[0],
+        },
+    )
+
+
+def _training_tasks(task: Task) -> Sequence[TaskId]:
+    """Every task but parameter servers, in an order that all of them agree on."""
+    return [
+        TaskId(kind, index)
+        for kind in sorted(task.cluster)
+        if kind != "ps"
+        for index in range(len(task.cluster[kind]))
+    ]
+
+
+def _versions() -> Mapping[str, str]:
+    import tensorflow as tf
+
+    build = tf.sysconfig.get_build_info()
+    known = {"cuda": build.get("cuda_version"), "cudnn": build.get("cudnn_version")}
+    return {"tensorflow": tf.__version__, **{f"built for {key}": value for key, value in known.items() if value}}

@@ -1,0 +1,103 @@
+"""Warm-up and timed windows of one task. Knows no TensorFlow: a step, a wait and a clock are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from pytest_tfperf.config import MeasurementPolicy
+from pytest_tfperf.measurement.clock import Clock
+from pytest_tfperf.measurement.steady_state import is_steady, truncation_point
+from pytest_tfperf.records.run import Window
+
+
+class TimedStep(Protocol):
+    """The part of a training step that the loop needs."""
+
+    def run(self) -> None: ...
+
+    def wait(self) -> float: ...
+
+
+Agree = Callable[[str, float], list[float]]
+"""Gather one number of every training task at a named point, its own included; blocks until all are there."""
+
+
+@dataclass(frozen=True)
+class LoopResult:
+    """Seconds per warm-up step, the windows, and the loss at the end of each."""
+
+    warmup: tuple[float, ...]
+    steady: bool
+    windows: tuple[Window, ...]
+    losses: tuple[float, ...]
+    steps: int
+
+
+class Loop:
+    """Measures one step; `slowdown` lengthens every step by that fraction, to test the gate with."""
+
+    def __init__(
+        self, step: TimedStep, clock: Clock, policy: MeasurementPolicy, agree: Agree, slowdown: float = 0.0
+    ) -> None:
+        self._step = step
+        self._clock = clock
+        self._policy = policy
+        self._agree = agree
+        self._slowdown = slowdown
+        self._steps = 0
+        self._losses: list[float] = []
+
+    def warm_up(self) -> tuple[tuple[float, ...], bool]:
+        """Run steps until all tasks find their step time settled; gives the seconds of each and whether they did.
+
+        Every task runs the same number of steps, since a synchronous strategy would wait for ever otherwise:
+        they agree after each batch of steps, and the slowest decides.
+        """
+        deadline = self._clock.now() + self._policy.warmup_max_seconds
+        durations: list[float] = []
+        batch = self._policy.warmup_min_steps
+        while True:
+            durations += [self._window(1).seconds for _ in range(batch)]
+            steady = is_steady(durations, self._policy.warmup_min_steps)
+            late = self._clock.now() > deadline
+            # 0: needs more, 1: out of time, 2: settled. All go on while any needs more and none is out of time.
+            states = self._agree(f"warm-up {len(durations)}", 2.0 if steady else 1.0 if late else 0.0)
+            if min(states) >= 2.0 or 1.0 in states:
+                return tuple(durations), min(states) >= 2.0
+            batch = max(1, len(durations) // 2)
+
+    def windows_of(self, step_seconds: float) -> int:
+        """Steps in a window, the same in every task: enough to fill it at the slowest task's step time."""
+        slowest = max(self._agree("step time", step_seconds))
+        return max(1, round(self._policy.window_seconds / max(slowest, 1e-9)))
+
+    def measure(self, synchronous: bool) -> LoopResult:
+        """Warm up, then time windows.
+
+        Where replicas wait for each other all run the same number of steps. Where they do not, all run for the
+        same time, so that none is alone at the end while others have stopped loading the machine.
+        """
+        warmup, steady = self.warm_up()
+        settled = warmup[truncation_point(warmup) :]
+        steps = self.windows_of(sorted(settled)[len(settled) // 2])
+        self._losses.clear()
+        self._agree("timed windows", 0.0)
+        started = self._clock.now()
+        duration = self._policy.windows * self._policy.window_seconds
+        windows: list[Window] = []
+        while len(windows) < self._policy.windows or (not synchronous and self._clock.now() - started < duration):
+            windows.append(self._window(steps))
+        return LoopResult(warmup, steady, tuple(windows), tuple(self._losses), self._steps)
+
+    def _window(self, steps: int) -> Window:
+        start = self._clock.now()
+        for _ in range(steps):
+            self._step.run()
+        self._losses.append(self._step.wait())
+        if self._slowdown:
+            # At the end and not after each step: a wait there would also take away the overlap of host and device.
+            self._clock.sleep(self._slowdown * (self._clock.now() - start))
+        self._steps += steps
+        return Window(start, self._clock.now(), steps)

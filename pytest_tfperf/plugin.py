@@ -1,0 +1,124 @@
+"""pytest hooks, a few lines each."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import nullcontext
+from dataclasses import replace
+
+import pytest
+
+from pytest_tfperf import options
+from pytest_tfperf.errors import TfPerfError, UsageError
+from pytest_tfperf.fixtures import ARM, SESSION, WithBenchmark, WithoutBenchmark, tf_cluster, tfperf, tfperf_replicas
+from pytest_tfperf.items import COLOURS, FailureRepr, add_benchmark_timer, device_of, missing_gpus, sweep_key
+from pytest_tfperf.report.progress import TerminalProgress
+from pytest_tfperf.report.text import summary_lines
+from pytest_tfperf.session import PerfSession
+from pytest_tfperf.workloads import registry
+
+__all__ = ["tf_cluster", "tfperf", "tfperf_replicas"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.add_options(parser)
+
+
+@pytest.hookimpl(trylast=True)  # The terminal reporter and pytest-benchmark must be there.
+def pytest_configure(config: pytest.Config) -> None:
+    options.add_markers(config)
+    capture = config.pluginmanager.getplugin("capturemanager")
+    uncaptured = capture.global_and_fixture_disabled if capture else nullcontext
+    progress = TerminalProgress(config.pluginmanager.getplugin("terminalreporter"), uncaptured)
+    try:
+        config.stash[SESSION] = PerfSession(options.perf_config(config), progress)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.pluginmanager.register(WithBenchmark() if config.pluginmanager.hasplugin("benchmark") else WithoutBenchmark())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if SESSION in config.stash:
+        config.stash[SESSION].close()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One item per replica count of a tfperf marker."""
+    marker = metafunc.definition.get_closest_marker("tfperf")
+    if marker is None:
+        return
+    test = metafunc.definition.nodeid
+    try:
+        spec = options.sweep_spec(marker, test, device_of(metafunc.definition))
+    except UsageError as error:
+        raise pytest.Collector.CollectError(str(error)) from None
+    if "tfperf_replicas" not in metafunc.fixturenames:
+        raise pytest.Collector.CollectError(
+            f"{test}: marked tfperf, but does not use the fixture 'tfperf', so nothing would be measured"
+        )
+    metafunc.parametrize("tfperf_replicas", spec.replicas, ids=[str(count) for count in spec.replicas])
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    marker = item.get_closest_marker("tfperf")
+    if marker is None or not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+        return
+    spec = replace(options.sweep_spec(marker, item.nodeid, device_of(item)), test=sweep_key(item))
+    item.stash[ARM] = (spec, item.callspec.params["tfperf_replicas"], registry.get(marker.args[0]))
+    if item.config.pluginmanager.hasplugin("benchmark"):
+        add_benchmark_timer(item)
+
+
+@pytest.hookimpl(trylast=True)  # What -m and -k deselect needs no devices.
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        try:
+            reason = missing_gpus(item, item.stash[ARM][1] if ARM in item.stash else None)
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    arms = [item.stash[ARM][:2] for item in session.items if ARM in item.stash and not _is_skipped(item)]
+    perf = session.config.stash[SESSION]
+    try:
+        perf.plan(arms)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    if arms and not session.config.option.collectonly and not hasattr(session.config, "workerinput"):
+        perf.launcher.warm_up()
+
+
+def _is_skipped(item: pytest.Item) -> bool:
+    return item.get_closest_marker("skip") is not None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show our failures as their table, and save the baselines of tests that passed."""
+    report = yield
+    if call.excinfo is not None and report.failed:
+        report.longrepr = FailureRepr.of(call.excinfo.value, item) or report.longrepr
+    if call.when == "call" and ARM in item.stash and not report.skipped and item.config.stash[SESSION].config.save:
+        try:
+            item.config.stash[SESSION].save(*item.stash[ARM][:2], passed=report.passed)
+        except TfPerfError as error:
+            if report.passed:
+                report.outcome, report.longrepr = "failed", FailureRepr.of(error, item)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """One line an arm, then what was saved and what was refused."""
+    perf = config.stash[SESSION]
+    if not perf.views:
+        return
+    terminalreporter.section("tfperf")
+    for line, verdict in summary_lines(perf.views):
+        terminalreporter.write_line(line, **(COLOURS[verdict] if verdict else {}))
+    for text in perf.saved:
+        terminalreporter.write_line(f"saved {text}", green=True)

@@ -1,0 +1,1 @@
+"""Frozen records that travel between rooms; no behaviour beyond derived values."""

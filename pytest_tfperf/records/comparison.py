@@ -1,0 +1,94 @@
+"""A measurement held against a baseline, and what was decided about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+from pytest_tfperf.records.arm import Arm
+from pytest_tfperf.records.baseline import BaselineEntry
+from pytest_tfperf.records.estimate import Estimate
+
+
+class Verdict(Enum):
+    """What is decided about a figure or an arm; only `comparison.judge` makes one."""
+
+    IMPROVED = "improved"
+    UNCHANGED = "unchanged"
+    REGRESSED = "regressed"
+    INCONCLUSIVE = "inconclusive"
+    NO_BASELINE = "no_baseline"
+    INCOMPARABLE = "incomparable"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+Metric = Literal["reference", "throughput", "efficiency"]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the runs of an arm and of its reference say, each with its interval.
+
+    Throughputs are examples/s of the whole job, step times seconds, the efficiency a fraction of N x T(1).
+    """
+
+    reference: Estimate
+    throughput: Estimate
+    efficiency: Estimate
+    step_time: Estimate
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One metric now against the baseline's."""
+
+    metric: Metric
+    label: str
+    """``T(1)``, ``T(4)``, ``E(4)``."""
+    baseline: Estimate
+    now: Estimate
+    change: Estimate
+    """now / baseline: below 1 is worse, for every metric."""
+    assured: Estimate
+    """The same ratio with the narrower interval that `unchanged` asks for."""
+    runs_needed: int | None
+    """Runs a side after which this noise would allow a decision; None where the noise is not known."""
+
+
+@dataclass(frozen=True)
+class MetricVerdict:
+    """The decision about one metric."""
+
+    comparison: Comparison
+    verdict: Verdict
+    tolerance: float
+    reason: str = ""
+    excused: bool = False
+    """True where a fall of E(N) only says that T(1) got faster: shown, but no failure."""
+
+
+@dataclass(frozen=True)
+class FloorVerdict:
+    """E(N) against its floor: `unchanged` where it is met for sure, `regressed` where it is missed for sure."""
+
+    floor: float
+    origin: str
+    """Where the floor was set: the test or the baseline file."""
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class ArmVerdict:
+    """Everything decided about one arm."""
+
+    arm: Arm
+    verdict: Verdict
+    figures: Figures
+    metrics: tuple[MetricVerdict, ...]
+    floor: FloorVerdict | None
+    reasons: tuple[str, ...]
+    """Why, in words, most important first."""
+    baseline: BaselineEntry | None

@@ -1,0 +1,83 @@
+"""What was measured: windows of steps in a task, and the run they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_tfperf.records.arm import Arm
+from pytest_tfperf.records.task import TaskId
+
+
+@dataclass(frozen=True)
+class Window:
+    """A timed stretch of steps that ended with a wait for the device; seconds on the machine's monotonic clock."""
+
+    start: float
+    end: float
+    steps: int
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class TaskRun:
+    """What one task measured in one run; a task that trains nothing (a parameter server) has none."""
+
+    task: TaskId
+    examples_per_step: int
+    """Examples that one step of this task trains on: batch per replica times its replicas."""
+    replicas: int
+    warmup: tuple[float, ...]
+    """Seconds of each warm-up step, the first with tracing and compilation."""
+    steady: bool
+    """False where the step time had not settled when warm-up ran out of time."""
+    windows: tuple[Window, ...]
+    steps: int
+    """Every step that this task ran, warm-up included."""
+    updates: int
+    """Updates that the variables received, counted where they are applied."""
+    updates_are_global: bool
+    """True where `updates` counts every worker's (a parameter server), False where it counts this task's."""
+    losses: tuple[float, ...]
+    """Loss at the end of each window."""
+    synchronous: bool
+    """True where the replicas wait for each other every step."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Soft environment facts that only the task sees, for instance the cuDNN it was built for."""
+    phases: Mapping[str, float] = field(default_factory=dict)
+    """Seconds spent in each phase before the timed windows: build, first step, warm-up."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One measurement of an arm in fresh processes: the replicate of all statistics."""
+
+    arm: Arm
+    round: int
+    throughput: float
+    """Examples per second of the whole job."""
+    step_time: float
+    """Seconds a replica needs for a step: batch per replica x replicas / throughput."""
+    tasks: tuple[TaskRun, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ArmResult:
+    """The runs of one arm in the order of the rounds."""
+
+    arm: Arm
+    runs: tuple[Run, ...]
+    error: Exception | None = None
+    """Why the arm has no (more) runs: a cluster fault or a measurement that cannot be used."""
+
+    @property
+    def throughputs(self) -> tuple[float, ...]:
+        return tuple(run.throughput for run in self.runs)
+
+    @property
+    def step_times(self) -> tuple[float, ...]:
+        return tuple(run.step_time for run in self.runs)

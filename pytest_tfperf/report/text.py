@@ -1,0 +1,49 @@
+"""Views as lines of text for a terminal, a log or a JUnit file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_tfperf.records.comparison import Verdict
+from pytest_tfperf.report.view import ArmView, Row
+
+Styled = tuple[str, Verdict | None]
+"""A line and the verdict that may colour it."""
+
+_HEADER = Row("", "", "baseline", "now", "change", "", "", None)
+
+
+def failure_lines(view: ArmView) -> Iterator[Styled]:
+    """The table of one arm with what there is to say about it."""
+    yield f"{view.title}   {str(view.verdict).upper()}", view.verdict
+    yield from _table(view.rows)
+    yield from ((note, None) for note in view.notes)
+    yield view.legend, None
+    yield view.footer, None
+
+
+def failure_text(view: ArmView) -> str:
+    return "\n".join(line for line, _ in failure_lines(view))
+
+
+def _table(rows: Sequence[Row]) -> Iterator[Styled]:
+    compared = any(row.baseline for row in rows)
+    table = [_HEADER, *rows] if compared else list(rows)
+    cells = [(row.label, row.unit, row.baseline, row.now, row.change, row.interval, row.verdict) for row in table]
+    widths = [max(len(row[column]) for row in cells) for column in range(7)]
+    for row, cell in zip(table, cells):
+        texts = [
+            text.ljust(width) if column in (0, 1, 6) else text.rjust(width)
+            for column, (text, width) in enumerate(zip(cell, widths))
+            if width
+        ]
+        yield ("  " + "  ".join(texts)).rstrip(), row.severity
+
+
+def summary_lines(views: Sequence[ArmView]) -> Iterator[Styled]:
+    """One line an arm: what, how fast, how efficient, and the verdict."""
+    names = [view.title for view in views]
+    width = max(map(len, names), default=0)
+    for view in views:
+        last = [f"{row.label} {row.now}" + (f" ({row.change})" if row.change else "") for row in view.rows]
+        yield f"{view.title.ljust(width)}  {str(view.verdict).ljust(12)}  {'  '.join(last)}", view.verdict

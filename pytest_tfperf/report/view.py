@@ -1,0 +1,163 @@
+"""One view of a verdict: all text and numbers formatted once; the writers only arrange it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isinf
+
+from pytest_tfperf.diagnosis.moved import what_moved
+from pytest_tfperf.records.baseline import BaselineEntry
+from pytest_tfperf.records.comparison import ArmVerdict, FloorVerdict, MetricVerdict, Verdict
+from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.estimate import Estimate
+from pytest_tfperf.units import format_number, format_percent, format_points, format_seconds, plural
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure: then, now and the difference, as text."""
+
+    label: str
+    unit: str
+    baseline: str
+    now: str
+    change: str
+    interval: str
+    verdict: str
+    severity: Verdict | None
+
+
+@dataclass(frozen=True)
+class ArmView:
+    """Everything a reader gets to see of one arm."""
+
+    title: str
+    verdict: Verdict
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+    legend: str
+    footer: str
+
+    @property
+    def headline(self) -> str:
+        """One line for lists of failures."""
+        bad = [row for row in self.rows if row.severity is Verdict.REGRESSED]
+        moved = ", ".join(f"{row.label} {row.change}" if row.change else f"{row.label} {row.now}" for row in bad)
+        return f"{self.title}: {self.verdict}" + (f" ({moved})" if moved else "")
+
+
+def arm_view(
+    verdict: ArmVerdict,
+    *,
+    environment: Environment,
+    soft_changes: Sequence[tuple[str, str | None, str | None]],
+    warnings: Sequence[str],
+    rounds: int,
+    seconds: float,
+    command: str,
+) -> ArmView:
+    """Make the view; `seconds` is what the sweep took, `command` reruns just this arm."""
+    arm = verdict.arm
+    devices = environment.hard.get("gpu_model") if arm.device == "gpu" else environment.hard.get("cpu_model")
+    count = f"{arm.replicas} x " if arm.device == "gpu" else f"{plural(arm.replicas, 'CPU rank')} on "
+    notes = [what_moved(verdict), *(f"{_capital(reason)}." for reason in verdict.reasons)]
+    notes += [f"Odd: {warning}." for warning in warnings]
+    if verdict.baseline is not None:
+        notes.append(_since(verdict.baseline, soft_changes))
+    compared = bool(verdict.metrics)
+    return ArmView(
+        title=f"{arm.workload} / {arm.strategy} / {count}{devices}",
+        verdict=verdict.verdict,
+        rows=_rows(verdict),
+        notes=tuple(note for note in notes if note),
+        legend=_legend(verdict, compared),
+        footer=f"{plural(rounds, 'round')} in {format_seconds(seconds)}. Again: {command}",
+    )
+
+
+def _rows(verdict: ArmVerdict) -> tuple[Row, ...]:
+    if verdict.metrics:
+        return tuple(_compared(metric, verdict.floor) for metric in verdict.metrics)
+    figures, arm = verdict.figures, verdict.arm
+    rows = [_alone("T(1)", "examples/s", _with_noise(figures.reference))]
+    if not arm.is_reference:
+        rows.append(_alone(arm.label, "examples/s", _with_noise(figures.throughput)))
+        now = f"{figures.efficiency.value:.3f}"
+        rows.append(_alone(f"E({arm.replicas})", "", now, verdict.floor))
+    return tuple(rows)
+
+
+def _compared(metric: MetricVerdict, floor: FloorVerdict | None) -> Row:
+    comparison = metric.comparison
+    change, before = comparison.change, comparison.baseline
+    text, severity = str(metric.verdict), metric.verdict
+    if metric.verdict is Verdict.REGRESSED:
+        text += ", but only as T(1) got faster" if metric.excused else f", tolerance {format_percent(metric.tolerance)}"
+        severity = Verdict.UNCHANGED if metric.excused else severity
+    if comparison.metric != "efficiency":
+        return Row(
+            comparison.label,
+            "examples/s",
+            _with_noise(before),
+            _with_noise(comparison.now),
+            format_percent(change.value - 1, signed=True),
+            _interval(f"{100 * (change.low - 1):+.1f}", f"{100 * (change.high - 1):+.1f}", change),
+            text,
+            severity,
+        )
+    floor_text, missed = _floor_text(floor)
+    return Row(
+        comparison.label,
+        "",
+        f"{before.value:.3f}",
+        f"{comparison.now.value:.3f}",
+        format_points(before.value * (change.value - 1)),
+        _interval(
+            f"{100 * before.value * (change.low - 1):+.1f}", f"{100 * before.value * (change.high - 1):+.1f}", change
+        ),
+        text + (", and " + floor_text if floor_text else ""),
+        Verdict.REGRESSED if missed else severity,
+    )
+
+
+def _alone(label: str, unit: str, now: str, floor: FloorVerdict | None = None) -> Row:
+    text, missed = _floor_text(floor)
+    return Row(label, unit, "", now, "", "", text, Verdict.REGRESSED if missed else None)
+
+
+def _floor_text(floor: FloorVerdict | None) -> tuple[str, bool]:
+    """Words for the last column, and whether the floor is missed."""
+    if floor is None or floor.verdict is Verdict.UNCHANGED:
+        return "", False
+    if floor.verdict is Verdict.REGRESSED:
+        return f"under its floor {floor.floor:.3f}", True
+    return f"not sure to be over its floor {floor.floor:.3f}", False
+
+
+def _with_noise(estimate: Estimate) -> str:
+    value = format_number(estimate.value)
+    return value if isinf(estimate.half_width) else f"{value} +- {format_percent(estimate.half_width)}"
+
+
+def _interval(low: str, high: str, estimate: Estimate) -> str:
+    return "[no interval]" if isinf(estimate.high) else f"[{low}, {high}]"
+
+
+def _legend(verdict: ArmVerdict, compared: bool) -> str:
+    legend = "+- half the 95 % interval of the mean over runs"
+    if compared:
+        confidence = format_percent(verdict.metrics[0].comparison.change.confidence)
+        legend += f"; [ ] the {confidence} interval of the change"
+    return legend
+
+
+def _since(baseline: BaselineEntry, changes: Sequence[tuple[str, str | None, str | None]]) -> str:
+    saved = baseline.provenance
+    commit = f" ({saved.commit[:7]}{', with uncommitted changes' if saved.dirty else ''})" if saved.commit else ""
+    what = ", ".join(f"{key} {old or 'not set'} -> {new or 'not set'}" for key, old, new in changes)
+    return f"Since the baseline of {saved.date[:10]}{commit}: {what or 'no version or setting changed'}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,1 @@
+"""How training is distributed: one file per strategy. Only building a step needs TensorFlow."""

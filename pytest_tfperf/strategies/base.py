@@ -1,0 +1,81 @@
+"""What a strategy is: how a workload's step is built and spread over tasks and devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pytest_tfperf.records.arm import Device, Scalar
+from pytest_tfperf.records.task import Layout, Task
+from pytest_tfperf.workloads.base import WorkloadDefinition
+
+
+class Step(Protocol):
+    """A training step of one task, ready to run."""
+
+    @property
+    def examples_per_step(self) -> int:
+        """Examples that one step of this task trains on, over all its replicas."""
+        ...
+
+    @property
+    def replicas(self) -> int:
+        """Model copies in this task."""
+        ...
+
+    def run(self) -> None:
+        """Start one step; may come back before the device is done."""
+        ...
+
+    def wait(self) -> float:
+        """Wait until the device has done every step started so far; give the last step's loss."""
+        ...
+
+    def updates(self) -> int:
+        """Updates applied to the variables since the start, read from where they are applied."""
+        ...
+
+    def weights(self) -> list[Any]:
+        """Values of the trainable variables as arrays, in the model's order: for checks, not for the timed part."""
+        ...
+
+    def close(self) -> None:
+        """Let go of sessions and servers; called when every task has finished."""
+        ...
+
+
+class Strategy(Protocol):
+    """How a workload is distributed. Everything but `build` works without TensorFlow."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def options(self) -> Mapping[str, Scalar]:
+        """Options that a marker may set, with their defaults."""
+        ...
+
+    @property
+    def synchronous(self) -> bool:
+        """True where replicas wait for each other every step, so that all must run the same number of steps."""
+        ...
+
+    @property
+    def updates_are_global(self) -> bool:
+        """True where `Step.updates` counts the updates of all workers, not of the asking task."""
+        ...
+
+    def layout(self, replicas: int, options: Mapping[str, Scalar]) -> Layout:
+        """The tasks needed; raises UsageError where `replicas` or an option cannot be had."""
+        ...
+
+    def build(
+        self,
+        task: Task,
+        workload: WorkloadDefinition,
+        params: Mapping[str, object],
+        options: Mapping[str, Scalar],
+        device: Device,
+    ) -> Step | None:
+        """Inside a task: build its step. A task that trains nothing serves until released and gives None."""
+        ...

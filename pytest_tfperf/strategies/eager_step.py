@@ -1,0 +1,82 @@
+"""What the TF 2 strategies share: the compiled halves of a step, and the step that runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pytest_tfperf.strategies.optimizers import FusedUpdates
+from pytest_tfperf.workloads.building import Built
+
+
+def gradient_function(built: Built, *, xla: bool, pack: bool) -> Callable[[Any, Any], tuple[Any, Any]]:
+    """A `tf.function` from (features, labels) to the loss and the gradients, still times the loss scale.
+
+    Gradients come as a list in the order of the variables, or packed: one float32 vector of them all.
+    """
+    import tensorflow as tf
+
+    def gradients(features: Any, labels: Any) -> tuple[Any, Any]:
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(built.variables)
+            loss = built.loss(features, labels)
+            scaled = loss * built.loss_scale
+        # Zero: a variable that this loss does not reach gets a gradient too, so that shapes are always the same.
+        found = tape.gradient(scaled, built.variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        dense = [tf.convert_to_tensor(gradient) for gradient in found]
+        if pack:
+            return loss, tf.concat([tf.reshape(tf.cast(gradient, tf.float32), [-1]) for gradient in dense], axis=0)
+        return loss, dense
+
+    function: Callable[[Any, Any], tuple[Any, Any]] = tf.function(gradients, jit_compile=True if xla else None)
+    return function
+
+
+def update_function(
+    updates: FusedUpdates, variables: Sequence[Any], *, xla: bool, packed: bool, divisor: float
+) -> Callable[[Any], None]:
+    """A `tf.function` that divides what `gradient_function` gave by `divisor` and applies it to `variables`."""
+    import tensorflow as tf
+
+    sizes = [int(variable.shape.num_elements()) for variable in variables]
+
+    def update(gradients: Any) -> None:
+        if packed:
+            if divisor != 1.0:
+                gradients = gradients / divisor
+            parts = tf.split(gradients, sizes)
+            gradients = [tf.cast(tf.reshape(p, v.shape), v.dtype) for p, v in zip(parts, variables, strict=True)]
+        elif divisor != 1.0:
+            gradients = [gradient / divisor for gradient in gradients]
+        updates.apply(gradients)
+
+    function: Callable[[Any], None] = tf.function(update, jit_compile=True if xla else None)
+    return function
+
+
+class EagerStep:
+    """A step that is one `tf.function`. Calling it comes back as soon as its kernels are launched."""
+
+    def __init__(self, function: Callable[[], Any], examples: int, updates: FusedUpdates, variables: Sequence[Any]):
+        self._function = function
+        self._loss: Any = None
+        self._updates = updates
+        self._variables = variables
+        self.examples_per_step = examples
+        self.replicas = 1
+
+    def run(self) -> None:
+        self._loss = self._function()
+
+    def wait(self) -> float:
+        # The function gives its loss after its updates, and the device keeps the order of steps.
+        return float("nan") if self._loss is None else float(self._loss)
+
+    def updates(self) -> int:
+        return int(self._updates.count)
+
+    def weights(self) -> list[Any]:
+        return [variable.numpy() for variable in self._variables]
+
+    def close(self) -> None:
+        self._loss = None

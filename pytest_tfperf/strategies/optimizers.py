@@ -1,0 +1,90 @@
+"""Realises a workload's `Optimizer`: as fused update ops for `tf.function` steps, as `tf.compat.v1` for old graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_tfperf.workloads.base import Optimizer
+
+
+class FusedUpdates:
+    """TensorFlow's own update kernels on plain resource variables: one kernel a variable, and XLA compiles them.
+
+    Slots and the counter of updates lie on the device of the variables. `tf.Variable`s of this process only;
+    for a strategy's mirrored variables give their local components.
+    """
+
+    def __init__(self, optimizer: Optimizer, variables: Sequence[Any], device: str) -> None:
+        import tensorflow as tf
+
+        self._optimizer = optimizer
+        self._variables = tuple(variables)
+        slots = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer.rule]
+        with tf.device(device):
+            self._slots = [
+                tuple(tf.Variable(tf.zeros(v.shape, v.dtype), trainable=False) for _ in range(slots)) for v in variables
+            ]
+            # Powers of the betas, by which Adam corrects its start (Kingma & Ba 2015, arXiv:1412.6980, algorithm 1).
+            self._powers = (
+                [tf.Variable(beta, trainable=False) for beta in (optimizer.beta_1, optimizer.beta_2)]
+                if slots == 2
+                else []
+            )
+            self.count = tf.Variable(tf.constant(0, tf.int64), trainable=False)
+            """Updates applied so far, int64 scalar; counted by the function that applies them."""
+
+    def apply(self, gradients: Sequence[Any]) -> None:
+        """Update every variable by its gradient, both in the order of `variables`; call it inside a `tf.function`."""
+        powers = [power.read_value() for power in self._powers]
+        for variable, gradient, slots in zip(self._variables, gradients, self._slots, strict=True):
+            self._apply_one(variable, gradient, [slot.handle for slot in slots], powers)
+        for power, beta in zip(self._powers, (self._optimizer.beta_1, self._optimizer.beta_2), strict=False):
+            power.assign(power * beta)
+        self.count.assign_add(1)
+
+    def _apply_one(self, variable: Any, gradient: Any, slots: list[Any], powers: list[Any]) -> None:
+        import tensorflow as tf
+
+        rule = self._optimizer
+
+        def typed(number: float) -> Any:
+            return tf.constant(number, variable.dtype)
+
+        if rule.rule == "sgd":
+            tf.raw_ops.ResourceApplyGradientDescent(
+                var=variable.handle, alpha=typed(rule.learning_rate), delta=gradient
+            )
+        elif rule.rule == "momentum":
+            tf.raw_ops.ResourceApplyMomentum(
+                var=variable.handle,
+                accum=slots[0],
+                lr=typed(rule.learning_rate),
+                grad=gradient,
+                momentum=typed(rule.momentum),
+            )
+        else:
+            tf.raw_ops.ResourceApplyAdam(
+                var=variable.handle,
+                m=slots[0],
+                v=slots[1],
+                beta1_power=tf.cast(powers[0], variable.dtype),
+                beta2_power=tf.cast(powers[1], variable.dtype),
+                lr=typed(rule.learning_rate),
+                beta1=typed(rule.beta_1),
+                beta2=typed(rule.beta_2),
+                epsilon=typed(rule.epsilon),
+                grad=gradient,
+            )
+
+
+def graph_optimizer(optimizer: Optimizer) -> Any:
+    """The same update rule as a `tf.compat.v1.train` optimizer, which places its slots beside the variables."""
+    import tensorflow as tf
+
+    train = tf.compat.v1.train
+    if optimizer.rule == "sgd":
+        return train.GradientDescentOptimizer(optimizer.learning_rate)
+    if optimizer.rule == "momentum":
+        return train.MomentumOptimizer(optimizer.learning_rate, optimizer.momentum)
+    return train.AdamOptimizer(optimizer.learning_rate, optimizer.beta_1, optimizer.beta_2, optimizer.epsilon)

@@ -1,0 +1,45 @@
+"""Numbers as people read them. Every figure that reaches a screen is formatted here."""
+
+from __future__ import annotations
+
+from math import floor, isfinite, log10
+
+
+def format_number(value: float, digits: int = 4) -> str:
+    """`digits` significant digits, thousands apart: ``17 940``, ``0.7832``; never in exponents."""
+    if not isfinite(value):
+        return "n/a"
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - floor(log10(abs(value))))
+    return f"{value:,.{min(decimals, 9)}f}".replace(",", " ")
+
+
+def format_seconds(value: float) -> str:
+    """A duration in the unit that suits it: ``44.7 ms``, ``1.3 s``, ``2 min 5 s``."""
+    if not isfinite(value):
+        return "n/a"
+    if value >= 119.5:
+        minutes, seconds = divmod(round(value), 60)
+        return f"{minutes} min {seconds} s"
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if value >= factor:
+            return f"{format_number(value / factor, 3)} {unit}"
+    return f"{format_number(value / 1e-9, 3)} ns"
+
+
+def format_percent(fraction: float, *, signed: bool = False, decimals: int = 1) -> str:
+    """A fraction as percent: 0.125 is ``12.5 %``, signed ``+12.5 %``."""
+    if not isfinite(fraction):
+        return "n/a"
+    return f"{100 * fraction:{'+' if signed else ''}.{decimals}f} %"
+
+
+def format_points(fraction: float) -> str:
+    """A difference of two efficiencies in percentage points: -0.112 is ``-11.2 pt``."""
+    return f"{100 * fraction:+.1f} pt"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 round``, ``5 rounds``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,63 @@
+"""What a workload is: model, loss, batch and optimiser, defined once and run under every strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """Which update rule to apply; each strategy realises it with TensorFlow's own fused update ops."""
+
+    rule: Literal["sgd", "momentum", "adam"] = "sgd"
+    learning_rate: float = 0.01
+    momentum: float = 0.9
+    """For the rule ``momentum``."""
+    beta_1: float = 0.9
+    beta_2: float = 0.999
+    epsilon: float = 1e-8
+    """The last three are for the rule ``adam``."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload as its function built it, inside a task."""
+
+    model: Callable[..., Any]
+    """Called on a batch's features; has `trainable_variables` (a `tf.Module` or a Keras model)."""
+    loss: Callable[[Any, Any], Any]
+    """`loss(labels, outputs)` gives a scalar tensor, or one value per example, which is averaged."""
+    batch: Any
+    """One replica's batch: a pair (features, labels) of tensors or arrays that stays on the device; a function
+    of TensorFlow ops that makes such a pair inside each step; or a `tf.data.Dataset` of them, batched with
+    `drop_remainder=True`. The first axis counts examples."""
+    loss_scale: float = 1.0
+    """Factor on the loss before differentiation, divided out of the float32 gradients again: keeps small
+    gradients of a float16 model above zero (Micikevicius et al. 2018, arXiv:1710.03740)."""
+
+
+@dataclass(frozen=True)
+class WorkloadDefinition:
+    """A registered workload: how to build it and what can be set about it. Holds no TensorFlow object.
+
+    Calling it calls the decorated function. It has no ``__name__`` on purpose: pytest takes a mark's only
+    argument for the test to be marked if that is callable and has one, and ``mark.tfperf(my_workload)`` must work.
+    """
+
+    name: str
+    build: Callable[..., Any]
+    """The user's function; gives a `Workload` or a tuple (model, loss, batch)."""
+    params: Mapping[str, object]
+    """Keyword parameters of `build` with their defaults, and `xla`, which every workload has."""
+    optimizer: Optimizer = field(default_factory=Optimizer)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.build(*args, **kwargs)
+
+    @property
+    def place(self) -> str:
+        """Where the function is defined, ``file:line``."""
+        code = getattr(self.build, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(self.build)

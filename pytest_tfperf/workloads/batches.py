@@ -1,0 +1,177 @@
+"""The three kinds of batch that a workload can have, as operations that give one step's batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_tfperf.errors import UsageError
+
+NextBatch = Callable[[], tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Batches:
+    """A replica's batches."""
+
+    next: NextBatch
+    """Called inside a step's function, or once while its graph is built: gives (features, labels) as tensors."""
+    examples: int
+    """Examples in every batch."""
+    initializers: tuple[Any, ...] = ()
+    """Operations that a session has to run before the first step; only in an old-style graph."""
+
+
+def example_features(batch: Any) -> Any:
+    """Features of zeros, of the batch's shapes and types: for building a model that has not seen any yet."""
+    import tensorflow as tf
+
+    features, _ = _specs(batch)
+    return tf.nest.map_structure(lambda spec: tf.zeros(spec.shape, spec.dtype), features)
+
+
+@dataclass(frozen=True)
+class _SerializedDataset:
+    """A dataset made eagerly, on its way into a graph, which cannot hold it."""
+
+    graph: bytes
+    element_spec: Any
+
+    def restore(self) -> Any:
+        import tensorflow as tf
+
+        # Not a constant: TensorFlow would fold the dataset into one too, and a dataset cannot be a constant.
+        graph = _local_variable(self.graph)
+        with tf.control_dependencies([graph.initializer]):
+            variant = tf.raw_ops.DatasetFromGraph(graph_def=graph.read_value())
+        return tf.data.experimental.from_variant(variant, self.element_spec)
+
+
+def without_eager_tensors(batch: Any) -> Any:
+    """The same batch in a form that `graph_batches` takes in any graph; call it eagerly."""
+    import tensorflow as tf
+
+    if isinstance(batch, tf.data.Dataset):
+        ignore_state = 1  # ExternalStatePolicy.POLICY_IGNORE: a pipeline's random position does not matter here
+        variant = tf.data.experimental.to_variant(batch)
+        graph = tf.raw_ops.DatasetToGraphV2(input_dataset=variant, external_state_policy=ignore_state)
+        return _SerializedDataset(graph.numpy(), batch.element_spec)
+    if callable(batch):
+        return batch
+    return tf.nest.map_structure(lambda value: tf.convert_to_tensor(value).numpy(), _pair(batch))
+
+
+def eager_batches(batch: Any, device: str) -> Batches:
+    """Batches for a step that is a `tf.function`; a fixed pair is put on `device` once.
+
+    Raises:
+        UsageError: the batch is of no known kind, or its number of examples is not fixed.
+    """
+    import tensorflow as tf
+
+    examples = _examples(batch)
+    if isinstance(batch, tf.data.Dataset):
+        iterator = iter(batch.repeat())
+        return Batches(lambda: _pair(next(iterator)), examples)
+    if callable(batch):
+        return Batches(lambda: _made(batch), examples)
+    with tf.device(device):
+        # identity: convert_to_tensor leaves a tensor on the device where the user's function made it.
+        fixed = tf.nest.map_structure(lambda value: tf.identity(tf.convert_to_tensor(value)), _pair(batch))
+    return Batches(lambda: fixed, examples)
+
+
+def graph_batches(batch: Any, device: str) -> Batches:
+    """Batches for a step in the default, old-style graph; what they hold is kept on the worker's `device`.
+
+    Raises:
+        UsageError: the batch is of no known kind, or its number of examples is not fixed.
+    """
+    import tensorflow as tf
+
+    with tf.device(device):
+        if isinstance(batch, _SerializedDataset):
+            batch = batch.restore()
+        examples = _examples(batch)
+        if isinstance(batch, tf.data.Dataset):
+            iterator = tf.compat.v1.data.make_initializable_iterator(batch.repeat())
+            pair = _pair(iterator.get_next())
+            return Batches(lambda: pair, examples, (iterator.initializer,))
+        if callable(batch):
+            return Batches(lambda: _made(batch), examples)
+        # Variables of the worker: as constants they would travel with the graph, and ops would run every step.
+        variables = tf.nest.map_structure(_local_variable, _pair(batch))
+        fixed = tf.nest.map_structure(tf.convert_to_tensor, variables)
+    return Batches(lambda: fixed, examples, tuple(variable.initializer for variable in tf.nest.flatten(variables)))
+
+
+def _local_variable(value: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.compat.v1.Variable(
+        tf.convert_to_tensor(value),
+        trainable=False,
+        collections=[tf.compat.v1.GraphKeys.LOCAL_VARIABLES],
+        use_resource=True,
+    )
+
+
+def _made(batch: Callable[[], Any]) -> tuple[Any, Any]:
+    """Call a user's batch function while a step is traced."""
+    import tensorflow as tf
+
+    pair = _pair(batch())
+    for leaf in tf.nest.flatten(pair):
+        if not tf.is_tensor(leaf):
+            raise UsageError(
+                f"The workload's batch function gave a {type(leaf).__name__}. It is traced once, so that every step "
+                "would get this same value: make the batch with TensorFlow ops, or give a fixed pair "
+                "(features, labels), or a tf.data.Dataset."
+            )
+    return pair
+
+
+def _pair(value: Any) -> tuple[Any, Any]:
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        return value[0], value[1]
+    raise UsageError(
+        "A workload's batch is a pair (features, labels), a function that makes such a pair with TensorFlow ops, "
+        f"or a tf.data.Dataset of them; this one is {_shown(value)}."
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)}"
+    return f"{type(value).__module__}.{type(value).__name__}"
+
+
+def _specs(batch: Any) -> tuple[Any, Any]:
+    """Shapes and types of a batch, without making one where that can be avoided."""
+    import tensorflow as tf
+
+    if isinstance(batch, tf.data.Dataset):
+        return _pair(batch.element_spec)
+    if callable(batch):
+        with tf.Graph().as_default():
+            made = _made(batch)
+            return _pair(tf.nest.map_structure(tf.TensorSpec.from_tensor, made))
+    return _pair(
+        tf.nest.map_structure(lambda value: tf.type_spec_from_value(tf.convert_to_tensor(value)), _pair(batch))
+    )
+
+
+def _examples(batch: Any) -> int:
+    import tensorflow as tf
+
+    leaves = tf.nest.flatten(_specs(batch))
+    first = leaves[0].shape if leaves else None
+    if first is None or first.rank == 0:
+        raise UsageError("A workload's features need a first axis that counts the examples of a batch.")
+    if first.rank is None or first[0] is None:
+        raise UsageError(
+            f"The number of examples in a workload's batch is not fixed (features of shape {first}), so that "
+            "examples per second cannot be counted: batch the dataset with drop_remainder=True."
+        )
+    return int(first[0])

@@ -1,0 +1,149 @@
+"""From a workload's function to what a strategy trains: variables, a loss to differentiate, and batches."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_tfperf.errors import UsageError
+from pytest_tfperf.workloads.base import Workload, WorkloadDefinition
+from pytest_tfperf.workloads.batches import (
+    Batches,
+    eager_batches,
+    example_features,
+    graph_batches,
+    without_eager_tensors,
+)
+from pytest_tfperf.workloads.keras_models import KerasModel, KerasWeights, is_keras_3
+
+_OWN_MODELS = "pytest_tfperf.workloads.models."
+
+
+@dataclass(frozen=True)
+class Built:
+    """A workload whose variables exist, in the context where it was built."""
+
+    variables: tuple[Any, ...]
+    """Its trainable variables, as TensorFlow's or as the strategy's whose scope it was built in."""
+    loss: Callable[[Any, Any], Any]
+    """`loss(features, labels)`: a forward pass in training mode, and the mean loss as a float32 scalar."""
+    batches: Batches
+    loss_scale: float = 1.0
+
+
+def recipe(
+    definition: WorkloadDefinition, params: Mapping[str, object], *, for_graph: bool = False
+) -> Callable[[], Workload]:
+    """A function that makes the workload anew in the context where it is called: a scope, or an old-style graph.
+
+    Call `recipe` itself eagerly and outside of both, since Keras 3 models can be made only there: the user's
+    function runs once here, and again in the context if it turns out not to have made such a model.
+
+    Raises:
+        UsageError: the user's function gives something else than a workload.
+    """
+    import tensorflow as tf
+
+    if definition.build.__module__.startswith(_OWN_MODELS):
+        return lambda: _call(definition, params)
+    with tf.device("CPU:0"):
+        workload = _call(definition, params)
+        if not is_keras_3(workload.model):
+            return lambda: _call(definition, params)
+        weights = KerasWeights(workload.model, workload.batch)
+        batch = without_eager_tensors(workload.batch) if for_graph else workload.batch
+    return lambda: replace(workload, model=KerasModel(weights), batch=batch)
+
+
+def build(workload: Workload, device: str) -> Built:
+    """Make it ready for a step that is a `tf.function`; `device` holds the batch.
+
+    Raises:
+        UsageError: model or batch cannot be used.
+    """
+    return _build(workload, eager_batches(workload.batch, device))
+
+
+def build_in_graph(workload: Workload, device: str) -> Built:
+    """Make it ready for a step in the default, old-style graph; `device` is the worker's own, for the batch.
+
+    Raises:
+        UsageError: model or batch cannot be used.
+    """
+    return _build(workload, graph_batches(workload.batch, device))
+
+
+def _build(workload: Workload, batches: Batches) -> Built:
+    variables = _trainable_variables(workload)
+    forward = _in_training_mode(workload.model)
+
+    def loss(features: Any, labels: Any) -> Any:
+        import tensorflow as tf
+
+        # Before the losses of layers are read: the forward pass makes them.
+        value = workload.loss(labels, forward(features))
+        value = tf.reduce_mean(tf.cast(value, tf.float32))
+        extra = [tf.cast(tf.reduce_sum(term), tf.float32) for term in getattr(workload.model, "losses", None) or ()]
+        return tf.add_n([value, *extra]) if extra else value
+
+    if hasattr(workload.loss, "_allow_sum_over_batch_size"):
+        # tf_keras refuses to average over a replica's batch inside a strategy; replicas are averaged by us.
+        workload.loss._allow_sum_over_batch_size = True
+    return Built(variables, loss, batches, workload.loss_scale)
+
+
+def _call(definition: WorkloadDefinition, params: Mapping[str, object]) -> Workload:
+    made = definition.build(**{key: value for key, value in params.items() if key != "xla"})
+    if isinstance(made, (tuple, list)) and len(made) == 3:
+        made = Workload(*made)
+    if not isinstance(made, Workload):
+        raise UsageError(
+            f"Workload {definition.name!r} ({definition.place}) gave {type(made).__name__}; it must give a tuple "
+            "(model, loss, batch), or a Workload."
+        )
+    where = f"Workload {definition.name!r} ({definition.place})"
+    if not callable(made.model):
+        raise UsageError(f"{where}: its model cannot be called on features; it is a {type(made.model).__name__}.")
+    if not callable(made.loss):
+        raise UsageError(
+            f"{where}: its loss must be a function loss(labels, outputs), not {made.loss!r}. "
+            "A loss given by name in Keras is, for instance, keras.losses.MeanSquaredError()."
+        )
+    return made
+
+
+def _trainable_variables(workload: Workload) -> tuple[Any, ...]:
+    """List them; a model that makes its variables when it is first called is called on zeros before."""
+    model = workload.model
+    variables = _listed(model)
+    if not variables and hasattr(model, "trainable_variables"):
+        _in_training_mode(model)(example_features(workload.batch))
+        variables = _listed(model)
+    if not variables:
+        raise UsageError(
+            f"The workload's model, a {type(model).__name__}, has nothing to train: it needs a non-empty "
+            "attribute `trainable_variables`, as a tf.Module and a Keras model have."
+        )
+    return variables
+
+
+def _listed(model: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(model.trainable_variables)
+    except (AttributeError, ValueError):
+        return ()  # a Sequential of tf_keras raises ValueError before its first call
+
+
+def _in_training_mode(model: Any) -> Callable[[Any], Any]:
+    try:
+        takes_training = "training" in inspect.signature(model).parameters or _is_tf_keras(model)
+    except (TypeError, ValueError):
+        takes_training = False
+    return (lambda features: model(features, training=True)) if takes_training else model
+
+
+def _is_tf_keras(model: Any) -> bool:
+    # Its __call__(*args, **kwargs) hides the argument, which every model of it takes.
+    return any(base.__module__.startswith("tf_keras.") for base in type(model).__mro__)

@@ -1,0 +1,30 @@
+"""What the tests of real processes share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import psutil
+
+from pytest_tfperf.cluster import placements
+from pytest_tfperf.records.task import Layout, TaskPlacement
+
+
+def poll(condition: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
+    """Wait for a condition; fails the test after a deadline that no working system comes near."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"still not so after {seconds:g} s: {what}"
+        time.sleep(0.01)
+
+
+def workers(count: int, **other: int) -> tuple[TaskPlacement, ...]:
+    return placements(Layout(workers=count, **other))
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

@@ -1,0 +1,63 @@
+"""A suite of one small test, run by a real pytest on real clusters."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SUITE = """
+import pytest
+
+@pytest.mark.tfperf(
+    "smallconv", strategy="multi_worker_mirrored", replicas=[2], tolerance=0.4, batch_size=8{extra}
+)
+def test_scales(tfperf):
+    tfperf.check()
+"""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A folder with a suite and its baselines."""
+
+    folder: Path
+
+    def run(self, *args: str, extra: str = "", suite: str | None = None) -> subprocess.CompletedProcess[str]:
+        (self.folder / "test_suite.py").write_text(SUITE.format(extra=extra) if suite is None else suite)
+        return run_pytest(self.folder, args)
+
+    @property
+    def baseline_files(self) -> list[Path]:
+        return sorted((self.folder / "baselines").glob("*/*"))
+
+
+def run_pytest(folder: Path, args: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(folder), *args]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+
+
+def new_gate(tmp_path_factory: pytest.TempPathFactory, name: str) -> Gate:
+    folder = tmp_path_factory.mktemp(name)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    return Gate(folder)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Gate:
+    """A gate whose baseline was saved from code without a slowdown."""
+    gate = new_gate(tmp_path_factory, "saved")
+    done = gate.run("--tfperf-force-save")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(gate.baseline_files) == 1
+    return gate
+
+
+@pytest.fixture
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Gate:
+    """A gate without any baseline."""
+    return new_gate(tmp_path_factory, "fresh")

@@ -1,0 +1,63 @@
+"""GPU items on machines with and without GPUs; NVML is replaced, since what it says decides."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_tfperf import items
+from pytest_tfperf.measurement.gpus import Gpu
+
+SUITE = """
+import pytest
+
+@pytest.mark.gpu
+@pytest.mark.tfperf("smallconv", strategy="multi_worker_mirrored", replicas=[1, 4])
+def test_scales(tfperf):
+    tfperf.check()
+
+@pytest.mark.multi_gpu(2)
+def test_two():
+    pass
+
+@pytest.mark.gpu
+def test_one():
+    pass
+
+def test_cpu():
+    pass
+"""
+
+
+def machine_with(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    gpus = tuple(Gpu(identifier=str(index), name="H100", uuid=f"GPU-{index}") for index in range(count))
+    monkeypatch.setattr(items, "visible_gpus", lambda: gpus)
+
+
+def test_without_gpus_every_gpu_item_skips_with_the_reason(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine_with(monkeypatch, 0)
+    pytester.makepyfile(SUITE)
+    result = pytester.runpytest("-rs")
+    result.assert_outcomes(passed=1, skipped=4)
+    result.stdout.fnmatch_lines(
+        ["*needs 1 GPU, this machine has 0*", "*needs 4 GPUs, this machine has 0*", "*needs 2 GPUs*"], consecutive=False
+    )
+
+
+def test_only_what_fits_runs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine_with(monkeypatch, 2)
+    pytester.makepyfile(SUITE)
+    result = pytester.runpytest("-rs", "-k", "two or one or cpu or 4")
+    result.assert_outcomes(passed=3, skipped=1, deselected=1)
+    result.stdout.fnmatch_lines(["*needs 4 GPUs, this machine has 2*"])
+
+
+def test_a_multi_gpu_without_a_number_is_a_usage_error(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine_with(monkeypatch, 2)
+    pytester.makepyfile("import pytest\n\n@pytest.mark.multi_gpu\ndef test_it():\n    pass\n")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*test_it*@pytest.mark.multi_gpu takes the number of GPUs*"])

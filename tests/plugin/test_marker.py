@@ -1,0 +1,97 @@
+"""The tfperf marker: items, ids, and every way to get it wrong. Nothing is measured here."""
+
+from __future__ import annotations
+
+import pytest
+
+USE = "(tfperf):\n    tfperf.check()\n"
+
+
+def collect(pytester: pytest.Pytester, marker: str, *args: str, test: str = f"def test_scales{USE}") -> pytest.RunResult:
+    pytester.makepyfile(test_it=f"import pytest\n\n@pytest.mark.tfperf({marker})\n{test}")
+    return pytester.runpytest("--collect-only", "-q", *args)
+
+
+def test_one_item_for_each_replica_count(pytester: pytest.Pytester) -> None:
+    result = collect(pytester, '"smallconv", strategy="multi_worker_mirrored", replicas=[1, 2, 4, 8], min_efficiency=0.9')
+    result.stdout.fnmatch_lines([f"test_it.py::test_scales[[]{count}[]]" for count in (1, 2, 4, 8)])
+    assert result.ret == 0
+
+
+def test_other_parameters_go_with_the_counts(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it=f"""
+import pytest
+
+@pytest.mark.parametrize("colour", ["red", "blue"])
+@pytest.mark.tfperf("smallconv", strategy="single", replicas=[1])
+def test_it(colour, tfperf):
+    pass
+"""
+    )
+    result = pytester.runpytest("--collect-only", "-q")
+    assert result.ret == 0
+    assert len([line for line in result.outlines if "::test_it[" in line]) == 2
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ('strategy="single"', "*give one workload*"),
+        ('"smallconv"', "*argument 'strategy' is missing*"),
+        ('"smallcon", strategy="single"', "*smallcon*smallconv*"),
+        ('"smallconv", strategy="singel"', "*singel*single*"),
+        ('"smallconv", strategy="single", replicas=[2]', "*2*"),
+        ('"smallconv", strategy="single", replicas=[]', "*argument 'replicas' takes distinct whole numbers*[[][]]*"),
+        ('"smallconv", strategy="single", replicas=[0]', "*argument 'replicas'*"),
+        ('"smallconv", strategy="single", replicas=[True]', "*argument 'replicas'*"),
+        ('"smallconv", strategy="single", replicas=[1, 1]', "*argument 'replicas'*"),
+        ('"smallconv", strategy="single", replicas="12"', "*argument 'replicas'*'12'*"),
+        ('"smallconv", strategy="single", min_efficiency=90', "*argument 'min_efficiency' takes a fraction*90*"),
+        ('"smallconv", strategy="single", min_efficiency={2: 0.9}', "*argument 'min_efficiency'*2 replicas*"),
+        ('"smallconv", strategy="single", tolerance=-1', "*argument 'tolerance'*-1*"),
+        ('"smallconv", strategy="single", rounds=0', "*argument 'rounds' takes a whole number*0*"),
+        ('"smallconv", strategy="single", timeout="soon"', "*argument 'timeout'*'soon'*"),
+        ('"smallconv", strategy="single", variant="../x"', "*argument 'variant'*'../x'*"),
+        ('"smallconv", strategy="single", slowdown=0.1', "*argument 'slowdown' maps*0.1*"),
+        ('"smallconv", strategy="single", slowdown={4: 0.1}', "*argument 'slowdown' names 4*"),
+        ('"smallconv", strategy="single", reference="singel"', "*singel*single*"),
+        ('"smallconv", strategy="single", bach_size=3', "*unknown argument 'bach_size'. Did you mean 'batch_size'? Known: *of the workload: batch_size*"),
+        ('"smallconv", strategy="single", batch_size="many"', "*batch_size*many*"),
+        ('"smallconv", strategy="ps_async", ps=0', "*ps*0*"),
+    ],
+)
+def test_a_wrong_argument_names_file_test_and_argument(pytester: pytest.Pytester, marker: str, message: str) -> None:
+    result = collect(pytester, marker)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([f"test_it.py::test_scales: @pytest.mark.tfperf: {message}"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_a_marked_test_that_measures_nothing_is_an_error(pytester: pytest.Pytester) -> None:
+    result = collect(pytester, '"smallconv", strategy="single"', test="def test_scales():\n    pass\n")
+    result.stdout.fnmatch_lines(["test_it.py::test_scales: marked tfperf, but does not use the fixture 'tfperf'*"])
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+
+
+def test_the_fixture_without_a_marker_says_what_to_write(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(tfperf):\n    tfperf.check()\n")
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["the fixture 'tfperf' needs a marker*@pytest.mark.tfperf(*"])
+
+
+def test_two_tests_that_would_share_a_baseline_are_told_apart_first(pytester: pytest.Pytester) -> None:
+    first = f'@pytest.mark.tfperf("smallconv", strategy="single")\ndef test_a{USE}\n'
+    second = f'@pytest.mark.tfperf("smallconv", strategy="single", batch_size=8)\ndef test_b{USE}\n'
+    pytester.makepyfile(test_it="import pytest\n\n" + first + second)
+    result = pytester.runpytest("--collect-only")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*test_it.py::test_a and test_it.py::test_b would share the baseline*variant=*"])
+    pytester.makepyfile(test_it="import pytest\n\n" + first + second.replace("batch_size=8", "batch_size=8, variant='b8'"))
+    assert pytester.runpytest("--collect-only").ret == 0
+
+
+def test_markers_are_registered(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--markers")
+    result.stdout.fnmatch_lines(["@pytest.mark.tfperf(*", "@pytest.mark.gpu:*", "@pytest.mark.multi_gpu(n):*"])

@@ -1,0 +1,121 @@
+"""A tiny cluster for these tests: spawned processes, one pipe each, a deadline."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import socket
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from pytest_tfperf.records.task import Layout, TaskId
+
+Job = Callable[..., Any]
+
+
+@dataclass
+class FakeTask:
+    """A task that asks the test's process for everything; `local` makes one that stands alone."""
+
+    id: TaskId
+    cluster: Mapping[str, Sequence[str]]
+    pipe: Connection | None = None
+    gpus: tuple[str, ...] = ()
+
+    @classmethod
+    def local(cls) -> FakeTask:
+        return cls(TaskId("worker", 0), {"worker": ["localhost:1"]})
+
+    def phase(self, name: str) -> None:
+        print(f"{self.id}: {name}", flush=True)
+
+    def exchange(self, name: str, value: object, among: Sequence[TaskId]) -> dict[TaskId, object]:
+        if self.pipe is None:
+            return {self.id: value}
+        self.pipe.send(("exchange", name, value, tuple(among)))
+        values: dict[TaskId, object] = self.pipe.recv()
+        return values
+
+    def wait_for_release(self) -> None:
+        if self.pipe is not None:
+            self.pipe.send(("release",))
+            self.pipe.recv()
+
+
+def _child(pipe: Connection, id: TaskId, cluster: dict[str, list[str]], job: Job, arguments: dict[str, Any]) -> None:
+    os.environ.update(TF_CPP_MIN_LOG_LEVEL="2", CUDA_VISIBLE_DEVICES="", TEST_RANK=str(id.index))
+    try:
+        pipe.send(("result", job(FakeTask(id, cluster, pipe), **arguments)))
+        pipe.recv()  # leave together: a rank that is still at work needs its peers
+    except BaseException:
+        pipe.send(("error", traceback.format_exc()))
+    os._exit(0)
+
+
+def run_tasks(layout: Layout, job: Job, timeout: float = 90.0, **arguments: Any) -> dict[TaskId, Any]:
+    """Run `job(task, **arguments)` in every task of a new cluster; give the tasks' results."""
+    ids = [TaskId("worker", i) for i in range(layout.workers)] + [TaskId("ps", i) for i in range(layout.ps)]
+    cluster: dict[str, list[str]] = {}
+    for id, port in zip(ids, _free_ports(len(ids)), strict=True):
+        cluster.setdefault(id.type, []).append(f"localhost:{port}")
+    context = multiprocessing.get_context("spawn")
+    with ExitStack() as stack:
+        pipes: dict[TaskId, Connection] = {}
+        for id in ids:
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_child, args=(theirs, id, cluster, job, arguments), name=str(id))
+            process.start()
+            stack.callback(process.join)
+            stack.callback(process.kill)
+            theirs.close()
+            pipes[id] = ours
+        results = _serve(pipes, time.monotonic() + timeout)
+        for pipe in pipes.values():
+            pipe.send(None)
+        return results
+
+
+def _serve(pipes: Mapping[TaskId, Connection], deadline: float) -> dict[TaskId, Any]:
+    owner = {pipe: id for id, pipe in pipes.items()}
+    results: dict[TaskId, Any] = {}
+    released: set[TaskId] = set()
+    exchanges: dict[str, dict[TaskId, object]] = {}
+    while len(results) < len(pipes):
+        ready = wait([pipe for id, pipe in pipes.items() if id not in results], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            raise TimeoutError(f"no result from {[str(id) for id in pipes if id not in results]}")
+        for pipe in ready:
+            assert isinstance(pipe, Connection)
+            kind, *rest = pipe.recv()
+            if kind == "error":
+                raise AssertionError(f"{owner[pipe]} failed:\n{rest[0]}")
+            if kind == "result":
+                results[owner[pipe]] = rest[0]
+            elif kind == "release":
+                released.add(owner[pipe])
+            else:
+                name, value, among = rest
+                values = exchanges.setdefault(name, {})
+                values[owner[pipe]] = value
+                if set(values) == set(among):
+                    del exchanges[name]
+                    for id in among:
+                        pipes[id].send(values)
+        if released and len(results) + len(released) == len(pipes):
+            for id in released:
+                pipes[id].send(None)
+            released = set()
+    return results
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("localhost", 0))
+        return [each.getsockname()[1] for each in sockets]

@@ -1,0 +1,281 @@
+"""What the spawned processes do, and the workloads they train."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from pytest_tfperf.records.task import Task, TaskId
+from pytest_tfperf.strategies import registry as strategies
+from pytest_tfperf.workloads import registry as workloads
+from pytest_tfperf.workloads.base import Optimizer, Workload
+from pytest_tfperf.workloads.layers import Network
+from pytest_tfperf.workloads.registry import workload
+
+
+def train(
+    task: Task, *, strategy: str, name: str, steps: int, params: dict[str, Any] | None = None, **options: Any
+) -> dict[str, Any] | None:
+    """Train `steps` steps, as the measurement does, and tell what came of it."""
+    chosen, definition = strategies.get(strategy), workloads.get(name)
+    step = chosen.build(
+        task,
+        definition,
+        workloads.resolve_params(definition, params or {}),
+        strategies.resolve_options(chosen, options),
+        "cpu",
+    )
+    if step is None:
+        return None
+    before = step.weights()
+    losses = []
+    for _ in range(steps):
+        step.run()
+        losses.append(step.wait())
+    workers = [TaskId("worker", index) for index in range(len(task.cluster["worker"]))]
+    task.exchange("trained", None, workers)
+    result = {
+        "losses": losses,
+        "updates": step.updates(),
+        "before": before,
+        "after": step.weights(),
+        "examples": step.examples_per_step,
+        "replicas": step.replicas,
+    }
+    step.close()
+    return result
+
+
+def train_each(task: Task, *, runs: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Several trainings in one process, since starting TensorFlow takes longer than they do."""
+    return {key: train(task, **run) for key, run in runs.items()}
+
+
+def inspect_models(task: Task, *, models: dict[str, dict[str, Any]]) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
+    """Names and shapes of the built-in models' trainable variables."""
+    shapes = {}
+    for name, params in models.items():
+        made = workloads.get(name).build(**params)
+        shapes[name] = [(v.name, tuple(v.shape.as_list())) for v in made.model.trainable_variables]
+    return shapes
+
+
+def build_errors(task: Task, *, names: list[str], strategy: str) -> dict[str, str]:
+    """What building each of the workloads raises, as text."""
+    texts = {}
+    for name in names:
+        try:
+            train(task, strategy=strategy, name=name, steps=1)
+            texts[name] = "nothing was raised"
+        except Exception as error:
+            texts[name] = f"{type(error).__name__}: {error}"
+    return texts
+
+
+def moving_averages(task: Task, *, steps: int) -> dict[str, Any]:
+    """Moving averages of `normalised` before and after training in this process, with and without XLA."""
+    result = {}
+    for xla in (False, True):
+        train(task, strategy="single", name="normalised", steps=0, params={"xla": xla})
+        before = [variable.numpy() for variable in latest["model"].state]
+        train(task, strategy="single", name="normalised", steps=steps, params={"xla": xla})
+        result[str(xla)] = (before, [variable.numpy() for variable in latest["model"].state])
+    return result
+
+
+def graph_moving_averages(task: Task, *, steps: int) -> Any:
+    """The same under parameter servers: read from the servers by worker 0."""
+    chosen, definition = strategies.get("ps_async"), workloads.get("normalised")
+    step: Any = chosen.build(task, definition, workloads.resolve_params(definition, {}), {"ps": 1}, "cpu")
+    if step is None:
+        return None
+    for _ in range(steps):
+        step.run()
+    return step._session.run(list(latest["model"].state))
+
+
+def placement(task: Task, *, name: str, ps: int) -> Any:
+    """Device of each trainable variable of a worker's graph."""
+    chosen, definition = strategies.get("ps_async"), workloads.get(name)
+    step: Any = chosen.build(task, definition, workloads.resolve_params(definition, {}), {"ps": ps}, "cpu")
+    return None if step is None else [variable.device for variable in step._variables]
+
+
+def linear_data(rank: int | None, examples: int = 8) -> tuple[Any, Any]:
+    """A fixed regression problem; the data of one rank, or those of ranks 0 and 1 in one batch."""
+    import numpy as np
+
+    if rank is None:
+        parts = [linear_data(r, examples) for r in (0, 1)]
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+    random = np.random.default_rng(rank)
+    features = random.normal(size=(examples, 4)).astype("float32")
+    return features, (features @ np.array([[1.0], [-2.0], [3.0], [0.5]]) + 0.7).astype("float32")
+
+
+def squared_error(labels: Any, outputs: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.reduce_sum(tf.math.squared_difference(labels, outputs), axis=-1)
+
+
+class Fixed:
+    """A linear model that starts at zero, as a plain class of a user's own."""
+
+    def __init__(self) -> None:
+        import tensorflow as tf
+
+        self.kernel = tf.Variable(tf.zeros([4, 1]))
+        self.bias = tf.Variable(tf.zeros([1]))
+        self.trainable_variables = [self.kernel, self.bias]
+
+    def __call__(self, x: Any) -> Any:
+        import tensorflow as tf
+
+        return tf.matmul(x, self.kernel) + self.bias
+
+
+def _fixed(joint: bool) -> Any:
+    return Fixed(), squared_error, linear_data(None if joint else int(os.environ["TEST_RANK"]))
+
+
+@workload("linear_sgd", optimizer=Optimizer("sgd", 0.05))
+def linear_sgd(joint: bool = False) -> Any:
+    return _fixed(joint)
+
+
+@workload("linear_momentum", optimizer=Optimizer("momentum", 0.05))
+def linear_momentum(joint: bool = False) -> Any:
+    return _fixed(joint)
+
+
+@workload("linear_adam", optimizer=Optimizer("adam", 0.05))
+def linear_adam(joint: bool = False) -> Any:
+    return _fixed(joint)
+
+
+@workload("linear_scaled", optimizer=Optimizer("sgd", 0.05))
+def linear_scaled(joint: bool = False) -> Any:
+    model, loss, batch = _fixed(joint)
+    return Workload(model, loss, batch, loss_scale=1024.0)
+
+
+class NormalisedConv(Network):
+    def __init__(self) -> None:
+        super().__init__()
+        self._conv = self.conv("conv", 3, 4, 3)
+        self._norm = self.batch_norm("norm", 4)
+        self._head = self.dense("head", 4, 3)
+
+    def __call__(self, x: Any) -> Any:
+        import tensorflow as tf
+
+        return self._head(tf.reduce_mean(tf.nn.relu(self._norm(self._conv(x))), axis=[1, 2]))
+
+
+latest: dict[str, Any] = {}
+"""The last model that `normalised` made in this process, for looking at its moving averages."""
+
+
+@workload("normalised", optimizer=Optimizer("momentum", 0.05))
+def normalised() -> Any:
+    """Batch normalisation, and a batch made by a function inside each step."""
+    import tensorflow as tf
+
+    def batch() -> Any:
+        images = tf.random.normal([6, 8, 8, 3], mean=5.0)
+        return images, tf.reduce_mean(images, axis=[1, 2]) - 5.0
+
+    latest["model"] = NormalisedConv()
+    return latest["model"], squared_error, batch
+
+
+@workload("piped", optimizer=Optimizer("sgd", 0.05))
+def piped() -> Any:
+    """A tf.data pipeline whose batches differ: 3 of them, over and over."""
+    import tensorflow as tf
+
+    features, labels = linear_data(0, examples=12)
+    data = tf.data.Dataset.from_tensor_slices((features, labels)).batch(4, drop_remainder=True).prefetch(1)
+    return Fixed(), squared_error, data
+
+
+def keras_data() -> Any:
+    import numpy as np
+
+    features = np.random.default_rng(0).normal(size=(32, 8)).astype("float32")
+    return features, (features.sum(axis=1) > 0).astype("int32")
+
+
+@workload("keras_dense", optimizer=Optimizer("adam", 0.01))
+def keras_dense(width: int = 16) -> Any:
+    """What a user writes: batch normalisation, dropout and a regulariser are all there."""
+    import keras
+
+    model = keras.Sequential(
+        [
+            keras.Input((8,)),
+            keras.layers.Dense(width, activation="relu", kernel_regularizer=keras.regularizers.L2(1e-3)),
+            keras.layers.BatchNormalization(),
+            keras.layers.Dropout(0.1),
+            keras.layers.Dense(2),
+        ]
+    )
+    return model, keras.losses.SparseCategoricalCrossentropy(from_logits=True), keras_data()
+
+
+@workload("keras_unbuilt", optimizer=Optimizer("adam", 0.01))
+def keras_unbuilt() -> Any:
+    """A model that has not seen a shape yet, a loss function that gives one value an example, a pipeline."""
+    import keras
+    import tensorflow as tf
+
+    model = keras.Sequential([keras.layers.Dense(16, activation="relu"), keras.layers.Dense(2, activation="softmax")])
+    data = tf.data.Dataset.from_tensor_slices(keras_data()).shuffle(32).batch(16, drop_remainder=True)
+    return model, keras.losses.sparse_categorical_crossentropy, data
+
+
+@workload("tf_keras_dense", optimizer=Optimizer("adam", 0.01))
+def tf_keras_dense() -> Any:
+    import tf_keras
+
+    model = tf_keras.Sequential(
+        [
+            tf_keras.layers.Dense(16, activation="relu", input_shape=(8,)),
+            tf_keras.layers.BatchNormalization(),
+            tf_keras.layers.Dense(2),
+        ]
+    )
+    return model, tf_keras.losses.SparseCategoricalCrossentropy(from_logits=True), keras_data()
+
+
+@workload("returns_pair")
+def returns_pair() -> Any:
+    return Fixed(), squared_error
+
+
+@workload("loss_by_name")
+def loss_by_name() -> Any:
+    return Fixed(), "mse", linear_data(0)
+
+
+@workload("nothing_to_train")
+def nothing_to_train() -> Any:
+    return (lambda x: x), squared_error, linear_data(0)
+
+
+@workload("frozen_batch")
+def frozen_batch() -> Any:
+    return Fixed(), squared_error, lambda: linear_data(0)
+
+
+@workload("ragged_end")
+def ragged_end() -> Any:
+    import tensorflow as tf
+
+    return Fixed(), squared_error, tf.data.Dataset.from_tensor_slices(linear_data(0)).batch(3)
+
+
+@workload("batch_of_three")
+def batch_of_three() -> Any:
+    return Fixed(), squared_error, (1, 2, 3)

@@ -1,0 +1,416 @@
+"""The store: where files are, what a save keeps, replaces and drops, and how it writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_tfperf.baseline import files, store
+from pytest_tfperf.baseline.schema import Limits
+from pytest_tfperf.baseline.store import HEADER, BaselineStore
+from pytest_tfperf.errors import BaselineError
+from pytest_tfperf.records.baseline import BaselineEntry, Provenance
+from pytest_tfperf.records.environment import Environment
+
+HARD: dict[str, str | int] = {"cpu_model": "AMD EPYC", "cpu_cores": 2, "hosts": 1}
+FOLDER = "cpu-amd-epyc-2-cores"
+ENVIRONMENT = Environment(HARD, {"python": "3.10", "tensorflow": "2.21.0"})
+
+
+def make_entry(replicas: int = 2, **changes: object) -> BaselineEntry:
+    entry = BaselineEntry(
+        workload="mlp",
+        strategy="ps_async",
+        variant=None,
+        replicas=replicas,
+        definition={"scaling": "weak", "workload.batch": 32, "workload.rate": 1e-05, "workload.xla": False},
+        environment=ENVIRONMENT,
+        reference_throughput=(1000.123456, 1010.0, 990.5),
+        reference_step_time=(0.032, 0.0317, 0.0323),
+        throughput=(1800.0 * replicas / 2, 1850.0, 1790.25),
+        step_time=(0.0355, 0.0346, 0.0357512345),
+        provenance=Provenance("2026-11-27T22:36:48Z", "a1b2c3d", False, "perf_tests/test_a.py::test_a"),
+    )
+    return dataclasses.replace(entry, **changes)  # type: ignore[arg-type]
+
+
+def path_of(root: Path, name: str = "mlp-ps_async") -> Path:
+    return root / FOLDER / f"{name}.yaml"
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert text.count(old) == 1, (old, text)
+    path.write_text(text.replace(old, new))
+
+
+def test_first_save_writes_this_file(tmp_path: Path) -> None:
+    saved = BaselineStore(tmp_path).save([make_entry()])
+    assert [file.path for file in saved] == [path_of(tmp_path)]
+    assert str(saved[0]) == str(path_of(tmp_path))
+    assert path_of(tmp_path).read_text() == (
+        HEADER
+        + """
+schema_version: 1
+workload: mlp
+strategy: ps_async
+variant: null
+definition:
+  scaling: weak
+  workload.batch: 32
+  workload.rate: 1.0e-05
+  workload.xla: false
+environment:
+  cpu_cores: 2
+  cpu_model: AMD EPYC
+  hosts: 1
+units:
+  throughput: examples/s
+  step_time: s
+  efficiency: 1
+replicas:
+  2:
+    efficiency_floor: null
+    tolerance: null
+    saved:
+      date: '2026-11-27T22:36:48Z'
+      commit: a1b2c3d
+      dirty: false
+      test: perf_tests/test_a.py::test_a
+    soft:
+      python: '3.10'
+      tensorflow: '2.21.0'
+    runs:
+      reference_throughput: [1000.12, 1010, 990.5]
+      reference_step_time: [0.032, 0.0317, 0.0323]
+      throughput: [1800, 1850, 1790.25]
+      step_time: [0.0355, 0.0346, 0.0357512]
+    derived:
+      reference_throughput: 1000.12
+      reference_throughput_cv_percent: 0.975
+      reference_step_time: 0.032
+      throughput: 1800
+      throughput_cv_percent: 1.77
+      step_time: 0.0355
+      efficiency: 0.90371
+"""
+    )
+
+
+def test_find_gives_back_what_was_saved(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path)
+    entry = make_entry(floor=0.85, tolerance=0.03, variant="small")
+    baselines.save([entry])
+    found = baselines.find(ENVIRONMENT, "mlp-ps_async-small", 2)
+    assert found == dataclasses.replace(
+        entry, reference_throughput=(1000.12, 1010.0, 990.5), step_time=(0.0355, 0.0346, 0.0357512)
+    )
+    assert all(type(value) is float for value in found.throughput)
+
+
+def test_find_without_a_baseline_is_none_and_writes_nothing(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path / "absent")
+    assert baselines.find(ENVIRONMENT, "mlp-ps_async", 2) is None
+    assert baselines.limits(ENVIRONMENT, "mlp-ps_async", 2) == Limits()
+    assert baselines.environments("mlp-ps_async") == []
+    assert list(tmp_path.iterdir()) == []
+    BaselineStore(tmp_path).save([make_entry()])
+    before = path_of(tmp_path).stat().st_mtime_ns
+    assert BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 3) is None
+    assert path_of(tmp_path).stat().st_mtime_ns == before
+
+
+def test_environments(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path)
+    other = Environment({**HARD, "cpu_cores": 64}, {})
+    baselines.save([make_entry(), make_entry(environment=other), make_entry(environment=other, workload="cnn")])
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "README.md").write_text("about these")
+    assert baselines.environments("mlp-ps_async") == [FOLDER, "cpu-amd-epyc-64-cores"]
+    assert baselines.environments("cnn-ps_async") == ["cpu-amd-epyc-64-cores"]
+    assert baselines.environments("rnn-ps_async") == []
+
+
+def test_saving_the_same_again_changes_no_byte_and_does_not_write(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path)
+    entries = [make_entry(4), make_entry(2)]
+    baselines.save(entries)
+    before = path_of(tmp_path).read_bytes(), path_of(tmp_path).stat().st_ino
+    baselines.save(entries)
+    assert (path_of(tmp_path).read_bytes(), path_of(tmp_path).stat().st_ino) == before
+
+
+def annotate(path: Path) -> None:
+    """Comments everywhere, and hand-set limits."""
+    edit(path, HEADER + "\n", "# Our baselines.\n\n")
+    edit(path, "schema_version: 1\n", "schema_version: 1   # first key, always\n")
+    edit(
+        path,
+        "  2:\n    efficiency_floor: null\n",
+        "  # two replicas\n  2:  # on one host\n    efficiency_floor: 0.80\n",
+    )
+    text = path.read_text()
+    head, tail = text.split("  4:\n")
+    head = head.replace("tensorflow: '2.21.0'\n", "tensorflow: '2.21.0'  # pinned\n")
+    head += "    # end of two\n\n  # four replicas, see #17\n"
+    tail = tail.replace("tolerance: null", "tolerance: 5e-2 # noisy")
+    tail = tail.replace("      throughput: [", "      # the job\n      throughput: [", 1)
+    path.write_text(head + "  4:\n" + tail + "\n# the end\n")
+
+
+def test_comments_and_hand_set_limits_survive_a_save(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path)
+    baselines.save([make_entry(2), make_entry(4)])
+    path = path_of(tmp_path)
+    annotate(path)
+    before = path.read_text()
+    baselines.save([make_entry(2), make_entry(4)])
+    assert path.read_text() == before
+    baselines.save([make_entry(4, throughput=(3700.0, 3710.0, 3720.5), floor=0.1)])
+    after = path.read_text()
+    changed = [(old, new) for old, new in zip(before.splitlines(), after.splitlines(), strict=True) if old != new]
+    assert changed[0] == ("      throughput: [3600, 1850, 1790.25]", "      throughput: [3700, 3710, 3720.5]")
+    assert [old.split(":")[0].strip() for old, _ in changed[1:]] == [
+        "throughput",
+        "throughput_cv_percent",
+        "efficiency",
+    ]
+    assert baselines.limits(ENVIRONMENT, "mlp-ps_async", 2) == Limits(0.8, None)
+    found = baselines.find(ENVIRONMENT, "mlp-ps_async", 4)
+    assert found is not None
+    assert (found.floor, found.tolerance) == (None, 0.05)
+
+
+def test_a_new_replica_count_goes_between_with_its_neighbours_comments_in_place(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path)
+    baselines.save([make_entry(2), make_entry(4)])
+    annotate(path_of(tmp_path))
+    before = path_of(tmp_path).read_text().splitlines()
+    baselines.save([make_entry(3)])
+    after = path_of(tmp_path).read_text().splitlines()
+    start = after.index("  3:")
+    assert after[start - 1] == "    # end of two"
+    rest = after[start + 1 :]
+    stop = rest.index("") + start + 1
+    assert after[stop : stop + 3] == ["", "  # four replicas, see #17", "  4:"]
+    assert after[:start] + after[stop:] == before
+
+
+def test_comments_of_vanished_keys_move_up_and_are_not_lost(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path)
+    baselines.save([make_entry(2)])
+    edit(path_of(tmp_path), "tensorflow: '2.21.0'\n", "tensorflow: '2.21.0'  # pinned\n      # below it\n")
+    edit(path_of(tmp_path), "[1000.12, 1010, 990.5]", "\n        - 1000.12\n        - 1010\n        - 990.5 # odd")
+    baselines.save([make_entry(2, environment=Environment(HARD, {"python": "3.12"}))])
+    text = path_of(tmp_path).read_text()
+    assert "    # pinned\n    # below it\n    soft:\n" in text
+    assert "      reference_throughput: [1000.12, 1010, 990.5] # odd\n" in text
+
+
+def test_a_changed_definition_drops_the_other_measurements_but_not_their_limits(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path)
+    baselines.save([make_entry(2), make_entry(4), make_entry(8)])
+    annotate(path_of(tmp_path))
+    new = {**make_entry().definition, "workload.batch": 64}
+    [saved] = baselines.save([make_entry(8, definition=new)])
+    assert "workload.batch 32 -> 64" in saved.note
+    assert "removed: 2, 4" in saved.note
+    for count in (2, 4):
+        assert baselines.find(ENVIRONMENT, "mlp-ps_async", count) is None
+    assert baselines.limits(ENVIRONMENT, "mlp-ps_async", 2) == Limits(0.8, None)
+    found = baselines.find(ENVIRONMENT, "mlp-ps_async", 8)
+    assert found is not None
+    assert found.definition == new
+    text = path_of(tmp_path).read_text()
+    assert (
+        "# four replicas, see #17\n  # the job\n  4:\n    efficiency_floor: null\n    tolerance: 5e-2 # noisy\n" in text
+    )
+    for comment in ("# two replicas", "# pinned", "# end of two", "# the job", "# the end"):
+        assert text.count(comment) == 1
+    # measured again, the limits are in force
+    baselines.save([make_entry(2, definition=new)])
+    found = baselines.find(ENVIRONMENT, "mlp-ps_async", 2)
+    assert found is not None
+    assert found.floor == 0.8
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ([make_entry(2), make_entry(2)], "given twice"),
+        ([make_entry(2), make_entry(4, definition={"a": 1})], "disagree on their definition"),
+        ([make_entry(2, throughput=())], r"throughput is \[\], not a list"),
+        ([make_entry(2, throughput=(1.0,))], "one value per round"),
+        ([make_entry(2, throughput=(1.0, 2.0, float("nan")))], "nan is not a finite"),
+        ([make_entry(2, step_time=(1.0, 2.0, float("inf")))], "is not a finite"),
+        ([make_entry(2, throughput=(1.0, 0.0, 1.0))], "is 0; only values"),
+        ([make_entry(2, throughput=(1.0, -1.0, 1.0))], "is -1; only values"),
+        ([make_entry(2, throughput=(1.0, 1e15, 1.0))], "only values"),
+        ([make_entry(2, reference_throughput=(1.0, 0.0, 1.0))], "is 0; only values"),
+        ([make_entry(0)], "not a replica count"),
+        ([make_entry(2, floor=85.0)], "write a fraction"),
+        ([make_entry(2, definition={"a": float("nan")})], "finite"),
+        ([make_entry(2, workload="../../etc")], "cannot be used"),
+        ([make_entry(2, workload="a/b")], "cannot be used"),
+        ([make_entry(2, environment=Environment({}, {}))], "no key cpu_model"),
+    ],
+)
+def test_a_measurement_that_cannot_be_stored_is_refused(
+    tmp_path: Path, entries: list[BaselineEntry], message: str
+) -> None:
+    with pytest.raises(BaselineError, match=message):
+        BaselineStore(tmp_path).save(entries)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_written_where_one_of_the_files_is_broken(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path)
+    baselines.save([make_entry(workload="zzz")])
+    path_of(tmp_path, "zzz-ps_async").write_text("schema_version: 99\n")
+    with pytest.raises(BaselineError, match=r"line 1: schema_version is 99.*Update pytest-tfperf"):
+        baselines.save([make_entry(), make_entry(workload="zzz")])
+    assert not path_of(tmp_path).exists()
+    assert path_of(tmp_path, "zzz-ps_async").read_text() == "schema_version: 99\n"
+
+
+def test_another_machine_with_the_same_folder_name_is_neither_overwritten_nor_compared(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path)
+    baselines.save([make_entry()])
+    twin = Environment({**HARD, "hosts": 2}, {})
+    assert twin.name == ENVIRONMENT.name
+    with pytest.raises(BaselineError, match="hosts is 1 there and 2 here"):
+        baselines.save([make_entry(environment=twin)])
+    with pytest.raises(BaselineError, match="hosts is 1 there and 2 here"):
+        baselines.find(twin, "mlp-ps_async", 2)
+
+
+def test_two_names_that_join_to_one_are_not_mixed(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path)
+    baselines.save([make_entry(variant="x")])
+    with pytest.raises(BaselineError, match="makes the same file name"):
+        baselines.save([make_entry(strategy="ps_async-x", variant=None)])
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o644)])
+def test_file_mode(tmp_path: Path, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        BaselineStore(tmp_path).save([make_entry()])
+        path = path_of(tmp_path)
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+        path.chmod(0o664)
+        BaselineStore(tmp_path).save([make_entry(4)])
+        assert stat.S_IMODE(path.stat().st_mode) == 0o664
+    finally:
+        os.umask(before)
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    baselines = BaselineStore(tmp_path)
+    baselines.save([make_entry()])
+    before = path_of(tmp_path).read_bytes()
+
+    def no_space(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(BaselineError, match="cannot be written: No space left"):
+        baselines.save([make_entry(4)])
+    assert path_of(tmp_path).read_bytes() == before
+    assert os.listdir(tmp_path / FOLDER) == ["mlp-ps_async.yaml"]
+
+
+def test_leftovers_of_a_killed_session_go(tmp_path: Path) -> None:
+    BaselineStore(tmp_path).save([make_entry()])
+    (tmp_path / FOLDER / ".mlp-ps_async.yaml.123-abcd.tmp").write_text("half")
+    BaselineStore(tmp_path).save([make_entry(4)])
+    assert os.listdir(tmp_path / FOLDER) == ["mlp-ps_async.yaml"]
+
+
+def test_a_lock_that_never_comes_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked_folder = files.locked_folder
+    monkeypatch.setattr(store, "locked_folder", lambda folder: locked_folder(folder, 0.05))
+    with locked_folder(tmp_path / FOLDER), pytest.raises(BaselineError, match="another session has been saving"):
+        BaselineStore(tmp_path).save([make_entry()])
+
+
+def test_links_out_of_the_root_are_not_followed(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    BaselineStore(outside).save([make_entry()])
+    before = path_of(outside).read_bytes()
+    root.mkdir()
+    (root / FOLDER).symlink_to(outside / FOLDER)
+    for attempt in (
+        lambda: BaselineStore(root).save([make_entry(4)]),
+        lambda: BaselineStore(root).find(ENVIRONMENT, "mlp-ps_async", 2),
+        lambda: BaselineStore(root).environments("mlp-ps_async"),
+    ):
+        with pytest.raises(BaselineError, match="leads out of"):
+            attempt()
+    (root / FOLDER).unlink()
+    (root / FOLDER).mkdir()
+    path_of(root).symlink_to(path_of(outside))
+    with pytest.raises(BaselineError, match="leads out of"):
+        BaselineStore(root).save([make_entry(4)])
+    assert path_of(outside).read_bytes() == before
+    path_of(root).unlink()
+    path_of(root).symlink_to(path_of(root))
+    with pytest.raises(BaselineError):
+        BaselineStore(root).find(ENVIRONMENT, "mlp-ps_async", 2)
+
+
+def test_the_root_itself_may_be_a_link_and_a_file_one_within_it(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    root = tmp_path / "root"
+    root.symlink_to(tmp_path / "real")
+    BaselineStore(root).save([make_entry()])
+    path_of(root).rename(root / FOLDER / "kept.yaml")
+    path_of(root).symlink_to("kept.yaml")
+    # what a link inside the root leads to has another name, and says so
+    with pytest.raises(BaselineError, match="its file name says kept"):
+        BaselineStore(root).find(ENVIRONMENT, "mlp-ps_async", 2)
+
+
+CHILD = """
+import dataclasses, sys
+from pathlib import Path
+from tests.unit.baseline.test_store import make_entry
+from pytest_tfperf.baseline.store import BaselineStore
+root, offset = Path(sys.argv[1]), int(sys.argv[2])
+store = BaselineStore(root)
+print("ready", flush=True)
+sys.stdin.readline()
+for turn in range(20):
+    store.save([make_entry(2 * (turn % 5) + offset, throughput=(1.0 + turn, 2.0, 3.0))])
+"""
+
+
+def test_two_processes_that_save_at_once_lose_nothing(tmp_path: Path) -> None:
+    repository = Path(__file__).parents[3]
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", CHILD, str(tmp_path), str(offset)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=repository,
+        )
+        for offset in (1, 2)
+    ]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        child.communicate("go\n", timeout=120)
+    assert [child.returncode for child in children] == [0, 0]
+    for count in range(1, 11):
+        found = BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", count)
+        assert found is not None
+        assert found.throughput[0] == 16 + (count - 1) // 2  # what the last turn for this count wrote
+    assert os.listdir(tmp_path / FOLDER) == ["mlp-ps_async.yaml"]

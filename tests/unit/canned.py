@@ -1,0 +1,66 @@
+"""Canned runs and baselines for tests of pure logic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_tfperf.comparison.judge import judge_arm
+from pytest_tfperf.config import ComparisonPolicy
+from pytest_tfperf.records.arm import Arm, Scalar
+from pytest_tfperf.records.baseline import BaselineEntry, Provenance
+from pytest_tfperf.records.comparison import ArmVerdict
+from pytest_tfperf.records.environment import Environment
+
+FOUR = Arm("resnet50", "multi_worker_mirrored", 4, "gpu")
+NOISE = (1.002, 0.998, 1.001, 0.999, 1.0)
+DEFINITION: dict[str, Scalar] = {"scaling": "weak", "workload.batch_size": 256}
+
+
+def runs(throughput: float, noise: Sequence[float] = NOISE) -> tuple[float, ...]:
+    return tuple(throughput * factor for factor in noise)
+
+
+def baseline(one: float = 5700, four: float = 20500, noise: Sequence[float] = NOISE) -> BaselineEntry:
+    """Four replicas of a ResNet-50; noise of the two arms is independent, so it does not cancel in E."""
+    return BaselineEntry(
+        workload="resnet50",
+        strategy="multi_worker_mirrored",
+        variant=None,
+        replicas=4,
+        definition=DEFINITION,
+        environment=Environment({"cpu_cores": 2}, {"tensorflow": "2.20.0"}),
+        reference_throughput=runs(one, noise),
+        reference_step_time=runs(256 / one, noise),
+        throughput=runs(four, noise[::-1]),
+        step_time=runs(1024 / four, noise),
+        provenance=Provenance("2026-11-20T01:00:00Z", "a1b2c3d4e5", False, "t"),
+    )
+
+
+def judged(
+    one: float = 5700,
+    four: float = 20500,
+    *,
+    stored: BaselineEntry | None = None,
+    floor: float | None = None,
+    noise: Sequence[float] = NOISE,
+    tolerance: float = 0.03,
+    missing: str = "",
+    smoke: str = "",
+) -> ArmVerdict:
+    """Judge four replicas against `stored`, or against the usual baseline unless one is said to be missing."""
+    if stored is None and not missing:
+        stored = baseline()
+    return judge_arm(
+        FOUR,
+        runs(one, noise),
+        runs(four, noise[::-1]),
+        runs(1024 / four, noise),
+        definition=DEFINITION,
+        baseline=stored,
+        missing=missing,
+        floor=None if floor is None else (floor, "the test"),
+        tolerance=tolerance,
+        policy=ComparisonPolicy(),
+        smoke=smoke,
+    )

@@ -1,0 +1,140 @@
+"""Every direction of a verdict, from canned throughputs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tfperf.comparison.judge import judge_arm
+from pytest_tfperf.config import ComparisonPolicy
+from pytest_tfperf.diagnosis.moved import what_moved
+from pytest_tfperf.records.baseline import BaselineEntry
+from pytest_tfperf.records.comparison import ArmVerdict, Verdict
+from tests.unit.canned import DEFINITION, FOUR, baseline, judged, runs
+
+def by_label(verdict: ArmVerdict) -> dict[str, str]:
+    return {metric.comparison.label: str(metric.verdict) for metric in verdict.metrics}
+
+
+def test_identical_code_is_unchanged() -> None:
+    verdict = judged()
+    assert verdict.verdict is Verdict.UNCHANGED
+    assert set(by_label(verdict).values()) == {"unchanged"}
+    assert what_moved(verdict) == ""
+
+
+def test_slower_scaling_names_tn_and_en() -> None:
+    verdict = judged(four=18000)
+    assert verdict.verdict is Verdict.REGRESSED
+    assert by_label(verdict) == {"T(1)": "unchanged", "T(4)": "regressed", "E(4)": "regressed"}
+    assert what_moved(verdict) == (
+        "What moved: T(4) and E(4). One replica is as fast as before, so the loss is in scaling, not in the model."
+    )
+
+
+def test_a_slower_reference_fails_though_efficiency_rose() -> None:
+    verdict = judged(one=5000)
+    assert verdict.verdict is Verdict.REGRESSED
+    assert by_label(verdict) == {"T(1)": "regressed", "T(4)": "unchanged", "E(4)": "improved"}
+    assert "What moved: T(1)." in what_moved(verdict)
+    assert "efficiency alone would have hidden it" in what_moved(verdict)
+
+
+def test_a_slower_model_is_told_from_slower_scaling() -> None:
+    verdict = judged(one=5000, four=20500 * 5000 / 5700)
+    assert by_label(verdict) == {"T(1)": "regressed", "T(4)": "regressed", "E(4)": "unchanged"}
+    assert "the loss is in the model, not in scaling" in what_moved(verdict)
+
+
+def test_faster_is_improved_and_passes() -> None:
+    verdict = judged(one=6300, four=20500 * 6300 / 5700)
+    assert verdict.verdict is Verdict.IMPROVED
+    assert what_moved(verdict) == "Faster: T(1), T(4)."
+
+
+def test_a_faster_reference_does_not_make_the_fall_of_efficiency_a_failure() -> None:
+    verdict = judged(one=6300)
+    assert verdict.verdict is Verdict.IMPROVED
+    assert by_label(verdict)["E(4)"] == "regressed"
+    assert "E(4) fell because T(1) got faster; nothing got slower" in verdict.reasons
+
+
+def test_both_moving_apart_within_the_tolerance_is_scaling() -> None:
+    verdict = judged(one=5700 * 1.025, four=20500 * 0.975)
+    assert by_label(verdict) == {"T(1)": "unchanged", "T(4)": "unchanged", "E(4)": "regressed"}
+    assert "they moved apart" in what_moved(verdict)
+
+
+def test_a_large_but_uncertain_loss_is_inconclusive_not_regressed() -> None:
+    wild = (0.7, 1.3, 1.0, 0.8, 1.25)
+    verdict = judged(four=18000, noise=wild, stored=baseline(noise=wild))
+    assert verdict.verdict is Verdict.INCONCLUSIVE
+    assert any("cannot be ruled out at this noise" in reason for reason in verdict.reasons)
+
+
+def test_a_certain_but_small_loss_is_unchanged() -> None:
+    assert judged(one=5700 * 0.985, four=20500 * 0.985).verdict is Verdict.UNCHANGED
+
+
+def test_noise_that_hits_both_arms_of_a_round_does_not_hide_a_loss_of_scaling() -> None:
+    wild = (0.7, 1.3, 1.0, 0.8, 1.25)
+    now = judge_arm(
+        FOUR, runs(5700, wild), runs(18000, wild), runs(0.05, wild),
+        definition=DEFINITION,
+        baseline=BaselineEntry(**{**vars(baseline()), "reference_throughput": runs(5700, wild),
+                                  "throughput": runs(20500, wild)}),
+        missing="", floor=None, tolerance=0.03, policy=ComparisonPolicy(),
+    )  # fmt: skip
+    assert by_label(now) == {"T(1)": "inconclusive", "T(4)": "inconclusive", "E(4)": "regressed"}
+
+
+def test_noise_that_could_hide_a_loss_is_never_a_pass_in_disguise() -> None:
+    wild = (0.9, 1.1, 1.0, 0.93, 1.08)
+    assert judged(noise=wild, stored=baseline(noise=wild)).verdict is Verdict.INCONCLUSIVE
+
+
+def test_one_run_decides_nothing() -> None:
+    verdict = judged(four=10000, noise=(1.0,))
+    assert verdict.verdict is Verdict.INCONCLUSIVE
+    assert "one run says nothing of its noise" in verdict.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("floor", "expected"), [(0.95, Verdict.REGRESSED), (0.85, Verdict.UNCHANGED), (0.899, Verdict.INCONCLUSIVE)]
+)
+def test_floor_is_judged_with_certainty(floor: float, expected: Verdict) -> None:
+    verdict = judged(floor=floor)
+    assert verdict.floor is not None
+    assert verdict.floor.verdict is expected
+    assert verdict.verdict is expected
+    assert any("more rounds would" in reason for reason in verdict.reasons) == (expected is Verdict.INCONCLUSIVE)
+
+
+def test_a_missed_floor_fails_without_a_baseline_and_says_both() -> None:
+    verdict = judged(floor=0.95, missing="no baseline here")
+    assert verdict.verdict is Verdict.REGRESSED
+    assert verdict.reasons == ("E(4) 0.899 is under its floor 0.950 (set in the test)", "no baseline here")
+
+
+def test_no_baseline_is_said() -> None:
+    verdict = judged(missing="no baseline here")
+    assert verdict.verdict is Verdict.NO_BASELINE
+    assert verdict.reasons == ("no baseline here",)
+
+
+def test_another_definition_is_incomparable_and_names_what_differs() -> None:
+    other = baseline()
+    other = BaselineEntry(**{**vars(other), "definition": {**DEFINITION, "workload.batch_size": 128}})
+    verdict = judged(stored=other)
+    assert verdict.verdict is Verdict.INCOMPARABLE
+    assert verdict.reasons == ("the baseline measured something else: workload.batch_size was 128, is 256",)
+
+
+@given(st.floats(min_value=0.01, max_value=100), st.floats(min_value=1e-3, max_value=1e6))
+def test_direction_is_right_at_every_size_and_scale(factor: float, scale: float) -> None:
+    stored = baseline(one=5700 * scale, four=20500 * scale)
+    verdict = judged(one=5700 * scale, four=20500 * scale * factor, stored=stored)
+    expected = "regressed" if factor < 0.965 else "improved" if factor > 1.035 else None
+    if expected:
+        assert by_label(verdict)["T(4)"] == expected

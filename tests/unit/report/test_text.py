@@ -1,0 +1,84 @@
+"""The failure as a person reads it, to the letter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_tfperf.records.comparison import ArmVerdict, Verdict
+from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.report.text import failure_text, summary_lines
+from pytest_tfperf.report.view import ArmView, arm_view
+from tests.unit.canned import judged
+
+HARD: dict[str, str | int] = {"gpu_model": "NVIDIA H100 80GB HBM3", "gpu_count": 4, "cpu_cores": 64}
+CHANGES = (("tensorflow", "2.20.0", "2.21.0"), ("nccl", "2.26.2", "2.28.3"))
+
+
+def view_of(
+    verdict: ArmVerdict,
+    soft_changes: Sequence[tuple[str, str | None, str | None]] = (),
+    warnings: Sequence[str] = (),
+) -> ArmView:
+    return arm_view(
+        verdict,
+        environment=Environment(HARD, {}),
+        soft_changes=soft_changes,
+        warnings=warnings,
+        rounds=5,
+        seconds=41.2,
+        command='pytest "perf_tests/test_resnet.py::test_scales[4]" --tfperf-rounds 10',
+    )
+
+
+def test_a_regression() -> None:
+    text = failure_text(view_of(judged(four=17940, floor=0.85), CHANGES))
+    assert text.splitlines() == [
+        "resnet50 / multi_worker_mirrored / 4 x NVIDIA H100 80GB HBM3   REGRESSED",
+        "                           baseline              now    change",
+        "  T(1)  examples/s   5 700 +- 0.2 %   5 700 +- 0.2 %    +0.0 %    [-0.4, +0.5]  unchanged",
+        "  T(4)  examples/s  20 500 +- 0.2 %  17 940 +- 0.2 %   -12.5 %  [-12.9, -12.1]  regressed, tolerance 3.0 %",
+        "  E(4)                        0.899            0.787  -11.2 pt  [-11.6, -10.9]  regressed, tolerance 3.0 %, "
+        "and under its floor 0.850",
+        "What moved: T(4) and E(4). One replica is as fast as before, so the loss is in scaling, not in the model.",
+        "E(4) 0.787 is under its floor 0.850 (set in the test).",
+        "Since the baseline of 2026-11-20 (a1b2c3d): tensorflow 2.20.0 -> 2.21.0, nccl 2.26.2 -> 2.28.3.",
+        "+- half the 95 % interval of the mean over runs; [ ] the 99.8 % interval of the change",
+        '5 rounds in 41.2 s. Again: pytest "perf_tests/test_resnet.py::test_scales[4]" --tfperf-rounds 10',
+    ]
+
+
+def test_no_baseline_shows_what_was_measured() -> None:
+    text = failure_text(view_of(judged(missing="no baseline of resnet50 for this machine")))
+    assert "NO_BASELINE" in text
+    assert "T(4)  examples/s  20 500 +- 0.2 %" in text
+    assert "No baseline of resnet50 for this machine." in text
+    assert "baseline  " not in text
+
+
+def test_headline_names_only_what_regressed() -> None:
+    headline = view_of(judged(one=5000)).headline
+    assert "T(1) -12.3 %" in headline
+    assert "T(4)" not in headline
+
+
+def test_nothing_changed_is_said_too() -> None:
+    text = failure_text(view_of(judged(four=17940)))
+    assert "Since the baseline of 2026-11-20 (a1b2c3d): no version or setting changed." in text
+
+
+def test_warnings_are_shown() -> None:
+    assert "Odd: worker:1 was odd." in failure_text(view_of(judged(four=17940), warnings=["worker:1 was odd"]))
+
+
+def test_one_run_shows_no_interval() -> None:
+    text = failure_text(view_of(judged(noise=(1.0,))))
+    assert "[no interval]" in text
+    assert "inf" not in text
+    assert "nan" not in text
+
+
+def test_summary_has_one_line_an_arm() -> None:
+    lines = list(summary_lines([view_of(judged()), view_of(judged(four=17940))]))
+    assert [verdict for _, verdict in lines] == [Verdict.UNCHANGED, Verdict.REGRESSED]
+    assert all("T(4)" in line and "E(4)" in line for line, _ in lines)
+    assert "(-12.5 %)" in lines[1][0]

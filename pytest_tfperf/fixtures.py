@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tfperf.cluster import Cluster, placements, start_in_process
+from pytest_tfperf.cluster import Cluster, placements, set_logical_cpu_devices, start_in_process
 from pytest_tfperf.errors import RegressionFailure, UsageError
 from pytest_tfperf.measurement.clock import StepClock
 from pytest_tfperf.measurement.gpus import visible_gpus
@@ -103,7 +103,7 @@ def _interval(estimate: Estimate) -> tuple[float, float]:
 def tfperf_replicas() -> int:
     """Replica count of the item; the tfperf marker sets it, so this body only runs where there is no marker."""
     raise UsageError(
-        "the fixture 'tfperf' needs a marker that says what to measure, for instance "
+        "the fixture 'tfperf' needs a marker on its test function that says what to measure, for instance "
         '@pytest.mark.tfperf("mlp", strategy="single")'
     )
 
@@ -210,13 +210,14 @@ def tf_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[..., Cluster
             gpus = [gpu.identifier for gpu in visible_gpus()] if on_gpu else []
             tasks = placements(layout, gpus=gpus)
             if backend == "multi_process":
-                logical = 1 if on_gpu else devices_per_task
-                cluster: Cluster = session.launcher.start(tasks, start_timeout=timeout, logical_devices=logical)
+                cluster: Cluster = stack.enter_context(session.launcher.start(tasks, start_timeout=timeout))
+                if devices_per_task > 1 and not on_gpu:
+                    cluster.run(set_logical_cpu_devices, devices_per_task, timeout=timeout)
             elif backend == "in_process":
-                cluster = start_in_process(tasks, devices_per_task=devices_per_task)
+                cluster = stack.enter_context(start_in_process(tasks, devices_per_task=devices_per_task))
             else:
                 raise UsageError(f"tf_cluster: backend is 'multi_process' or 'in_process', not {backend!r}")
-            return stack.enter_context(cluster)
+            return cluster
 
         yield start
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_tfperf.config import ComparisonPolicy, Launcher, PerfConfig
+from pytest_tfperf.config import ComparisonPolicy, Launcher, MeasurementPolicy, PerfConfig
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Device, Scalar, SweepSpec
 from pytest_tfperf.strategies import registry as strategies
@@ -43,6 +43,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--tfperf-tolerance", type=float, metavar="FRACTION", help="largest loss that is no regression (default: 0.05)"
     )
+    group.addoption("--tfperf-window", type=float, metavar="SECONDS", help="length of a timed window (default: 0.4)")
     group.addoption("--tfperf-timeout", type=float, metavar="SECONDS", help="deadline of one run (default: 600)")
     group.addoption(
         "--tfperf-launcher",
@@ -53,6 +54,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("tfperf_rounds", "rounds to measure", default="")
     parser.addini("tfperf_baselines", "folder of the baselines, relative to rootdir", default="")
     parser.addini("tfperf_tolerance", "largest relative loss that is no regression", default="")
+    parser.addini("tfperf_window", "length of a timed window in seconds", default="")
     parser.addini("tfperf_timeout", "deadline of one run in seconds", default="")
     parser.addini("tfperf_launcher", "auto, zygote or spawn", default="")
 
@@ -105,9 +107,10 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         require_baseline=bool(config.getoption("tfperf_require_baseline")),
         rounds=positive("rounds", int, PerfConfig.rounds),
         timeout=positive("timeout", float, PerfConfig.timeout),
-        launcher=cast(Launcher, launcher),
+        launcher=cast("Launcher", launcher),
         keep_logs=bool(config.getoption("tfperf_keep_logs")),
         smoke="pytest-benchmark was told --benchmark-disable" if _benchmark_disabled(config) else "",
+        measurement=MeasurementPolicy(window_seconds=positive("window", float, MeasurementPolicy.window_seconds)),
         comparison=ComparisonPolicy(tolerance=tolerance),
     )
 
@@ -175,7 +178,8 @@ def _split(
     if unknown:
         names = [*_MARKER_ARGUMENTS, *known, *workload.params]
         raise UsageError(
-            f"unknown argument {unknown[0]!r}.{did_you_mean(unknown[0], names)} Known: {', '.join(_MARKER_ARGUMENTS)}; of the strategy: {', '.join(known) or 'none'}; "
+            f"unknown argument {unknown[0]!r}.{did_you_mean(unknown[0], names)} "
+            f"Known: {', '.join(_MARKER_ARGUMENTS)}; of the strategy: {', '.join(known) or 'none'}; "
             f"of the workload: {', '.join(workload.params) or 'none'}"
         )
     options = strategies.resolve_options(strategy, {key: given[key] for key in given if key in known})
@@ -201,7 +205,7 @@ def _fractions(name: str, value: object, replicas: tuple[int, ...], highest: flo
     """A number for every replica count, or a mapping by replica count."""
     if value is None:
         return {}
-    by_count = value if isinstance(value, Mapping) else dict.fromkeys(replicas, value)
+    by_count: Mapping[Any, Any] = value if isinstance(value, Mapping) else dict.fromkeys(replicas, value)
     for count, number in by_count.items():
         if count not in replicas:
             raise UsageError(f"argument {name!r} has a value for {count!r} replicas, which the marker does not measure")
@@ -232,12 +236,12 @@ def _whole(name: str, value: object) -> int | None:
 
 
 def _positive(name: str, value: object) -> float | None:
-    if value is not None and not (_is_number(value) and cast(float, value) > 0):
+    if value is not None and not (_is_number(value) and cast("float", value) > 0):
         raise UsageError(f"argument {name!r} takes a number above 0, not {value!r}")
-    return None if value is None else float(cast(float, value))
+    return None if value is None else float(cast("float", value))
 
 
 def _variant(value: object) -> str | None:
     if value is None or (isinstance(value, str) and value.replace("_", "").replace("-", "").isalnum()):
-        return cast("str | None", value)
+        return value
     raise UsageError(f"argument 'variant' takes letters, digits, '-' and '_', as it names a file, not {value!r}")

@@ -55,9 +55,7 @@ def cores_per_rank(spec: SweepSpec, cores: Sequence[int]) -> int | None:
     return None if spec.device == "gpu" else max(1, len(cores) // max(spec.replicas))
 
 
-def place(
-    spec: SweepSpec, arm: Arm, gpus: Sequence[str], cores: Sequence[int]
-) -> tuple[TaskPlacement, ...]:
+def place(spec: SweepSpec, arm: Arm, gpus: Sequence[str], cores: Sequence[int]) -> tuple[TaskPlacement, ...]:
     """Give every training task of an arm its GPUs and cores; parameter servers get no GPU and any core.
 
     Args:

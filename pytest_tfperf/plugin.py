@@ -34,7 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[SESSION] = PerfSession(options.perf_config(config), progress)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
-    config.pluginmanager.register(WithBenchmark() if config.pluginmanager.hasplugin("benchmark") else WithoutBenchmark())
+    has_benchmark = config.pluginmanager.hasplugin("benchmark")
+    config.pluginmanager.register(WithBenchmark() if has_benchmark else WithoutBenchmark())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -61,10 +62,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     marker = item.get_closest_marker("tfperf")
-    if marker is None or not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+    if marker is None or not isinstance(item, pytest.Function):
+        return
+    replicas = item.callspec.params.get("tfperf_replicas") if hasattr(item, "callspec") else None
+    if not isinstance(replicas, int):  # A marker on one parameter set comes too late; the fixture says so.
         return
     spec = replace(options.sweep_spec(marker, item.nodeid, device_of(item)), test=sweep_key(item))
-    item.stash[ARM] = (spec, item.callspec.params["tfperf_replicas"], registry.get(marker.args[0]))
+    item.stash[ARM] = (spec, replicas, registry.get(marker.args[0]))
     if item.config.pluginmanager.hasplugin("benchmark"):
         add_benchmark_timer(item)
 

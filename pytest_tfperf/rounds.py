@@ -97,9 +97,7 @@ class SweepMeasurer:
             results = cluster.run(measure, job, timeout=left)
         return aggregate(arm, number, [run for run in results.values() if run is not None])
 
-    def _report_round(
-        self, number: int, rounds: int, runs: dict[Arm, list[Run]], errors: dict[Arm, Exception]
-    ) -> None:
+    def _report_round(self, number: int, rounds: int, runs: dict[Arm, list[Run]], errors: dict[Arm, Exception]) -> None:
         parts = []
         for arm, measured in runs.items():
             if arm in errors:

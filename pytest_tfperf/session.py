@@ -113,9 +113,7 @@ class PerfSession:
         if spec.test not in self._results:
             sweep = self._sweeps.get(spec.test) or Sweep(spec, (replicas,))
             gpus = [gpu.identifier for gpu in visible_gpus()] if spec.device == "gpu" else []
-            self._results[spec.test] = self._measurer.measure(
-                sweep, workload, self._environment(spec.device), gpus
-            )
+            self._results[spec.test] = self._measurer.measure(sweep, workload, self._environment(spec.device), gpus)
         result = self._results[spec.test]
         error = result.error_of(replicas)
         if error is not None:

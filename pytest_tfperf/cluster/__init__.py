@@ -13,10 +13,12 @@ from pytest_tfperf.cluster.base import (
     Results,
     TaskFunction,
 )
-from pytest_tfperf.cluster.in_process import InProcessCluster, start_in_process
+from pytest_tfperf.cluster.devices import set_logical_cpu_devices
+from pytest_tfperf.cluster.in_process import start_in_process
 from pytest_tfperf.cluster.launcher import ClusterLauncher
 from pytest_tfperf.cluster.multi_process import MultiProcessCluster
 from pytest_tfperf.cluster.spec import placements
+from pytest_tfperf.cluster.threads import InProcessCluster
 
 __all__ = [
     "DEFAULT_RUN_TIMEOUT",
@@ -32,5 +34,6 @@ __all__ = [
     "Results",
     "TaskFunction",
     "placements",
+    "set_logical_cpu_devices",
     "start_in_process",
 ]

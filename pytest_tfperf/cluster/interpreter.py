@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 def flags() -> list[str]:
     """Options of this interpreter that change what an import finds or does, to be given on to another."""
-    options = [f"-W{option}" for option in sys.warnoptions] if sys.warnoptions else []
+    options: list[str] = []  # not -W: under "error" importing TensorFlow fails on its own warnings
     if sys.flags.no_user_site:
         options.append("-s")
     if sys.flags.optimize:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -223,10 +224,8 @@ class Nursery:
     def _kill_groups(self) -> None:
         # The kernel has killed the tasks with the supervisor, but not what they had started.
         for pid in self.pids.values():
-            try:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                pass
         self.pids.clear()
 
     def _log_text(self) -> str:

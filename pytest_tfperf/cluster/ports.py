@@ -101,6 +101,7 @@ def is_free(port: int, *, share: bool = False) -> bool:
 
 
 def _bind(port: int, *, share: bool) -> socket.socket:
+    # Without SO_REUSEADDR: with it, two sockets that do not listen yet can both bind the port.
     for family, host in ((socket.AF_INET6, "::"), (socket.AF_INET, "0.0.0.0")):
         try:
             bound = socket.socket(family, socket.SOCK_STREAM)
@@ -109,7 +110,6 @@ def _bind(port: int, *, share: bool) -> socket.socket:
         try:
             if family == socket.AF_INET6:
                 bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if share:
                 bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             bound.bind((host, port))

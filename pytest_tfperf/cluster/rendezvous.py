@@ -55,7 +55,7 @@ class Rendezvous(Generic[V]):
 
     def waits(self) -> dict[TaskId, str]:
         """What each task that waits here waits for, for a person."""
-        waits = {task: "waiting for release" for task in self._awaiting}
+        waits = dict.fromkeys(self._awaiting, "waiting for release")
         for (name, among), point in self._points.items():
             missing = ", ".join(str(task) for task in sorted(among - set(point.values)))
             for task in point.values:

@@ -5,6 +5,7 @@ Run as ``python -m pytest_tfperf.cluster.task FD`` for a task in a fresh interpr
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import importlib
 import os
@@ -162,10 +163,8 @@ def main(sock: socket.socket, settings: TaskSettings, *, fresh: bool) -> NoRetur
 def leave(code: int = 0) -> NoReturn:
     """End at once: closing a TensorFlow session or server whose peers are gone can block for ever."""
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with contextlib.suppress(Exception):  # nobody is left to be told
             stream.flush()
-        except Exception:  # nobody is left to be told
-            pass
     os._exit(code)
 
 

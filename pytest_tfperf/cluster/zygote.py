@@ -6,6 +6,7 @@ device, and forks the tasks; otherwise it starts a fresh interpreter for each of
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import importlib.util
@@ -192,7 +193,7 @@ class Supervisor:
                 os.waitpid(pid, os.WNOHANG)
 
     def _kill_orphans(self) -> None:
-        """Kill what the tasks left behind in sessions of its own; killing one can hand us another."""
+        """Kill what the tasks left behind in sessions of their own; killing one can hand us another."""
         for _ in range(100):
             orphans = process.children()
             if not orphans:
@@ -229,10 +230,8 @@ def _signal(pid: int, number: int, *, group: bool) -> None:
             return
     except (ProcessLookupError, PermissionError):  # not the leader of its group yet, or only a zombie is left
         pass
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Effects and their intervals against a baseline, and the verdicts made of them."""

@@ -110,17 +110,18 @@ def judge_arm(
 
 
 def _excuse_efficiency(metrics: tuple[MetricVerdict, ...]) -> tuple[MetricVerdict, ...]:
-    """A fall of E(N) is no regression where T(1) got faster and T(N) no slower: nothing got slower."""
+    """A fall of E(N), sure or possible, counts for nothing where T(1) got faster and T(N) no slower."""
     by_metric = {metric.comparison.metric: metric for metric in metrics}
     efficiency = by_metric.get("efficiency")
     if (
         efficiency is None
-        or efficiency.verdict is not Verdict.REGRESSED
+        or efficiency.verdict not in (Verdict.REGRESSED, Verdict.INCONCLUSIVE)
         or by_metric["reference"].verdict is not Verdict.IMPROVED
         or by_metric["throughput"].verdict not in (Verdict.IMPROVED, Verdict.UNCHANGED)
     ):
         return metrics
-    reason = f"{efficiency.comparison.label} fell because T(1) got faster; nothing got slower"
+    fell = "fell" if efficiency.verdict is Verdict.REGRESSED else "may have fallen"
+    reason = f"{efficiency.comparison.label} {fell} because T(1) got faster; nothing got slower"
     excused = MetricVerdict(efficiency.comparison, efficiency.verdict, efficiency.tolerance, reason, excused=True)
     return tuple(excused if metric is efficiency else metric for metric in metrics)
 

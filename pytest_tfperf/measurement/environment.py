@@ -67,13 +67,17 @@ def read_environment(
         survey: The GPUs, if they were looked at before.
 
     """
-    hard: dict[str, str | int] = {"hosts": 1, "cpu_model": cpu_model(), "cpu_cores": usable_cores()}
+    hard: dict[str, str | int] = {"hosts": 1, "cpu_cores": usable_cores()}
     soft = {
         "python": platform.python_version(),
         "kernel": f"{platform.system()} {platform.release()}",
         **_versions(_VERSIONS),
     }
-    if device == "gpu":
+    if device == "cpu":
+        hard["cpu_model"] = cpu_model()
+    else:
+        # Hosts of one kind of GPU come with several CPUs, and the GPU's numbers hang little on which.
+        soft["cpu_model"] = cpu_model()
         survey = survey or survey_gpus()
         if not survey.gpus:
             raise MeasurementError(f"No GPU can be measured here: {survey.reason}.")

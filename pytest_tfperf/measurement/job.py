@@ -55,7 +55,7 @@ def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float
         task.phase("timed windows" if point == "timed windows" else "warm-up")
         if len(peers) == 1:
             return [value]
-        return [cast(float, answer) for answer in task.exchange(point, value, peers).values()]
+        return [cast("float", answer) for answer in task.exchange(point, value, peers).values()]
 
     task.phase("first step")
     built = clock.now()
@@ -91,10 +91,7 @@ def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float
 def _training_tasks(task: Task) -> Sequence[TaskId]:
     """Every task but parameter servers, in an order that all of them agree on."""
     return [
-        TaskId(kind, index)
-        for kind in sorted(task.cluster)
-        if kind != "ps"
-        for index in range(len(task.cluster[kind]))
+        TaskId(kind, index) for kind in sorted(task.cluster) if kind != "ps" for index in range(len(task.cluster[kind]))
     ]
 
 

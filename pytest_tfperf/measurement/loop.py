@@ -55,13 +55,14 @@ class Loop:
         Every task runs the same number of steps, since a synchronous strategy would wait for ever otherwise:
         they agree after each batch of steps, and the slowest decides.
         """
-        deadline = self._clock.now() + self._policy.warmup_max_seconds
+        began = self._clock.now()
         durations: list[float] = []
         batch = self._policy.warmup_min_steps
         while True:
             durations += [self._window(1).seconds for _ in range(batch)]
-            steady = is_steady(durations, self._policy.warmup_min_steps)
-            late = self._clock.now() > deadline
+            spent = self._clock.now() - began
+            steady = spent >= self._policy.warmup_min_seconds and is_steady(durations, self._policy.warmup_min_steps)
+            late = spent > self._policy.warmup_max_seconds
             # 0: needs more, 1: out of time, 2: settled. All go on while any needs more and none is out of time.
             states = self._agree(f"warm-up {len(durations)}", 2.0 if steady else 1.0 if late else 0.0)
             if min(states) >= 2.0 or 1.0 in states:

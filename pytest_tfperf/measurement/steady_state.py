@@ -14,15 +14,20 @@ def truncation_point(durations: Sequence[float]) -> int:
     one, for at the very end a few values that happen to be alike look perfect.
     """
     count = len(durations)
+    if count < 2:
+        return 0
+    # Sums over what is left, kept from the end, so that a warm-up of thousands of steps is quick to judge. They are
+    # taken about the last value, since differences of large squares would lose the digits that matter.
+    origin = durations[-1]
+    total = squares = 0.0
     best, best_error = 0, float("inf")
-    for cut in range(0, count // 2 + 2):
-        rest = durations[cut:]
-        if len(rest) < 2:
-            break
-        mean = sum(rest) / len(rest)
-        error = sum((value - mean) ** 2 for value in rest) / len(rest) ** 2
-        if error < best_error:
-            best, best_error = cut, error
+    for cut in range(count - 1, -1, -1):
+        value = durations[cut] - origin
+        total, squares, left = total + value, squares + value * value, count - cut
+        if left >= 2 and cut <= count // 2 + 1:
+            error = max(0.0, squares - total * total / left) / left**2
+            if error <= best_error:
+                best, best_error = cut, error
     return best
 
 

@@ -1,0 +1,1 @@
+"""One view of what was decided, and what writes it down."""

@@ -23,9 +23,7 @@ class Terminal(Protocol):
 class TerminalProgress:
     """Writes past pytest's output capturing; `uncaptured` gives the context in which that is possible."""
 
-    def __init__(
-        self, terminal: Terminal | None, uncaptured: Callable[[], AbstractContextManager[object]]
-    ) -> None:
+    def __init__(self, terminal: Terminal | None, uncaptured: Callable[[], AbstractContextManager[object]]) -> None:
         self._terminal = terminal
         self._uncaptured = uncaptured
 

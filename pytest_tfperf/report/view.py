@@ -136,8 +136,10 @@ def _floor_text(floor: FloorVerdict | None) -> tuple[str, bool]:
 
 
 def _with_noise(estimate: Estimate) -> str:
-    value = format_number(estimate.value)
-    return value if isinf(estimate.half_width) else f"{value} +- {format_percent(estimate.half_width)}"
+    value, noise = format_number(estimate.value), estimate.half_width
+    if isinf(noise):
+        return value
+    return f"{value} +- {format_percent(noise)}" if noise < 1 else f"{value} +- over 100 %"
 
 
 def _interval(low: str, high: str, estimate: Estimate) -> str:

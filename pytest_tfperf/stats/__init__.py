@@ -1,0 +1,1 @@
+"""Numbers in, records out; each method with its source."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_tfperf.errors import UsageError
+from pytest_tfperf.errors import MeasurementError, UsageError
 from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.task import Layout, Task
 from pytest_tfperf.strategies.devices import claim_device, rank_layout
@@ -52,7 +52,7 @@ class MultiWorkerMirrored:
         communication = _communication(str(options["communication"]), device)
         task.phase("connecting")
         # First of all: collectives have to be set up before TensorFlow's first operation.
-        strategy = _strategy(task, communication)
+        strategy = _strategy(task, communication, device)
         task.phase("building")
         xla, pack = bool(params["xla"]), bool(options["pack_gradients"])
         make = recipe(workload, params)
@@ -84,8 +84,12 @@ def _communication(name: str, device: Device) -> Any:
     return tf.distribute.experimental.CommunicationOptions(implementation=implementation)
 
 
-def _strategy(task: Task, communication: Any) -> Any:
-    """The strategy over the cluster's workers, whatever TF_CONFIG says."""
+def _strategy(task: Task, communication: Any, device: Device) -> Any:
+    """The strategy over the cluster's workers, whatever TF_CONFIG says.
+
+    Raises:
+        MeasurementError: it would not compute on the device that is to be measured.
+    """
     import tensorflow as tf
 
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
@@ -93,5 +97,11 @@ def _strategy(task: Task, communication: Any) -> Any:
         task_type=task.id.type,
         task_id=task.id.index,
         rpc_layer="grpc",
+        # Without this the strategy takes the CPU, GPUs or not.
+        num_accelerators={"GPU": 1} if device == "gpu" else None,
     )
-    return tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver, communication_options=communication)
+    strategy = tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver, communication_options=communication)
+    chosen = strategy.extended.worker_devices
+    if len(chosen) != 1 or (f"device:{device.upper()}:" not in chosen[0]):
+        raise MeasurementError(f"{task.id} is to train on one {device.upper()}, but the strategy chose {chosen}.")
+    return strategy

@@ -75,7 +75,7 @@ def eager_batches(batch: Any, device: str) -> Batches:
         iterator = iter(batch.repeat())
         return Batches(lambda: _pair(next(iterator)), examples)
     if callable(batch):
-        return Batches(lambda: _made(batch), examples)
+        return Batches(lambda: _pair(batch()), examples)
     with tf.device(device):
         # identity: convert_to_tensor leaves a tensor on the device where the user's function made it.
         fixed = tf.nest.map_structure(lambda value: tf.identity(tf.convert_to_tensor(value)), _pair(batch))
@@ -99,7 +99,7 @@ def graph_batches(batch: Any, device: str) -> Batches:
             pair = _pair(iterator.get_next())
             return Batches(lambda: pair, examples, (iterator.initializer,))
         if callable(batch):
-            return Batches(lambda: _made(batch), examples)
+            return Batches(lambda: _pair(batch()), examples)
         # Variables of the worker: as constants they would travel with the graph, and ops would run every step.
         variables = tf.nest.map_structure(_local_variable, _pair(batch))
         fixed = tf.nest.map_structure(tf.convert_to_tensor, variables)
@@ -117,19 +117,26 @@ def _local_variable(value: Any) -> Any:
     )
 
 
-def _made(batch: Callable[[], Any]) -> tuple[Any, Any]:
-    """Call a user's batch function while a step is traced."""
+def _traced_specs(batch: Callable[[], Any]) -> Any:
+    """Shapes and types of what a user's batch function makes, without running its operations."""
     import tensorflow as tf
 
-    pair = _pair(batch())
-    for leaf in tf.nest.flatten(pair):
+    made: list[Any] = []
+
+    def trace() -> Any:
+        made.append(batch())
+        return made[-1]
+
+    outputs = tf.function(trace).get_concrete_function().structured_outputs
+    # Checked out here: what is raised while tracing gets TensorFlow's own text around it.
+    for leaf in tf.nest.flatten(_pair(made[-1])):
         if not tf.is_tensor(leaf):
             raise UsageError(
                 f"The workload's batch function gave a {type(leaf).__name__}. It is traced once, so that every step "
                 "would get this same value: make the batch with TensorFlow ops, or give a fixed pair "
                 "(features, labels), or a tf.data.Dataset."
             )
-    return pair
+    return outputs
 
 
 def _pair(value: Any) -> tuple[Any, Any]:
@@ -154,9 +161,7 @@ def _specs(batch: Any) -> tuple[Any, Any]:
     if isinstance(batch, tf.data.Dataset):
         return _pair(batch.element_spec)
     if callable(batch):
-        with tf.Graph().as_default():
-            made = _made(batch)
-            return _pair(tf.nest.map_structure(tf.TensorSpec.from_tensor, made))
+        return _pair(_traced_specs(batch))
     return _pair(
         tf.nest.map_structure(lambda value: tf.type_spec_from_value(tf.convert_to_tensor(value)), _pair(batch))
     )

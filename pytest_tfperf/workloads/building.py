@@ -131,9 +131,11 @@ def _trainable_variables(workload: Workload) -> tuple[Any, ...]:
 
 def _listed(model: Any) -> tuple[Any, ...]:
     try:
-        return tuple(model.trainable_variables)
+        variables = tuple(model.trainable_variables)
     except (AttributeError, ValueError):
         return ()  # a Sequential of tf_keras raises ValueError before its first call
+    # A model of a user's own that lists Keras 3 variables: their `value` is the `tf.Variable`, whose own is a method.
+    return tuple(v if callable(getattr(v, "value", None)) else v.value for v in variables)
 
 
 def _in_training_mode(model: Any) -> Callable[[Any], Any]:

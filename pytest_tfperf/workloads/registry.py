@@ -74,8 +74,7 @@ def get(workload: str | WorkloadDefinition) -> WorkloadDefinition:
         raise UsageError(
             f"{workload!r} is not a workload: give the name of one, or a function decorated with @workload."
         )
-    if workload not in _registered and workload in _BUILT_IN:
-        importlib.import_module(_BUILT_IN[workload])
+    _load_built_in(workload)
     if workload not in _registered:
         raise UsageError(
             f"There is no workload {workload!r}.{did_you_mean(workload, names())} Known: {', '.join(names())}. "
@@ -102,9 +101,8 @@ def _register(function: Callable[..., Any], name: str | None, optimizer: Optimiz
         raise UsageError(
             f"{definition.name!r} ({definition.place}) cannot name a workload: use letters, digits, '_', '.' and '-'."
         )
-    built_in = _BUILT_IN.get(definition.name)
-    if built_in and function.__module__ != built_in:
-        importlib.import_module(built_in)
+    if function.__module__ != _BUILT_IN.get(definition.name):
+        _load_built_in(definition.name)
     known = _registered.get(definition.name)
     # A module imported again makes its functions again; that is no clash.
     if known is not None and _identity(known.build) != _identity(function):
@@ -114,6 +112,12 @@ def _register(function: Callable[..., Any], name: str | None, optimizer: Optimiz
         )
     _registered[definition.name] = definition
     return definition
+
+
+def _load_built_in(name: str) -> None:
+    if name in _BUILT_IN and name not in _registered:
+        # The module registers its function when first imported, and has it under the workload's name.
+        _registered[name] = getattr(importlib.import_module(_BUILT_IN[name]), name)
 
 
 def _params(function: Callable[..., Any]) -> dict[str, object]:

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
+import psutil  # type: ignore[import-untyped, unused-ignore]
 import pytest
-from tests.cluster.processes import is_gone, poll
 
 from pytest_tfperf.cluster import ClusterLauncher
+from tests.cluster.processes import is_gone, poll
 
 
 def _descendants(but: set[int | None]) -> set[int]:
-    return {process.pid for process in psutil.Process().children(recursive=True)} - but  # type: ignore[operator]
+    return {process.pid for process in psutil.Process().children(recursive=True)} - but
 
 
 def _fds() -> dict[int, str]:
     found = {}
     for name in os.listdir("/proc/self/fd"):
-        try:
+        with contextlib.suppress(OSError):  # the listing's own
             found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
-        except OSError:  # the listing's own
-            pass
     return found
 
 
+@pytest.fixture(scope="session", autouse=True)
+def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for temporary files that no other program on the machine uses."""
+    folder = tmp_path_factory.mktemp("tmp")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(folder))
+        yield folder
+
+
 @pytest.fixture(scope="session")
-def launcher() -> Iterator[ClusterLauncher]:
+def launcher(temporary_folder: Path) -> Iterator[ClusterLauncher]:
     with ClusterLauncher() as launcher:
         launcher.wait_until_warm(120)
         yield launcher
@@ -43,14 +51,16 @@ def launcher() -> Iterator[ClusterLauncher]:
 
 
 @pytest.fixture(scope="session")
-def spawn_launcher() -> Iterator[ClusterLauncher]:
+def spawn_launcher(temporary_folder: Path) -> Iterator[ClusterLauncher]:
     with ClusterLauncher(launcher="spawn", preload=()) as launcher:
         launcher.wait_until_warm(120)
         yield launcher
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left(launcher: ClusterLauncher, spawn_launcher: ClusterLauncher) -> Iterator[None]:
+def nothing_is_left(
+    launcher: ClusterLauncher, spawn_launcher: ClusterLauncher, temporary_folder: Path
+) -> Iterator[None]:
     """No process, descriptor or file after a test that was not there before it."""
     launcher.wait_until_warm(120)
     gc.collect()
@@ -59,13 +69,11 @@ def nothing_is_left(launcher: ClusterLauncher, spawn_launcher: ClusterLauncher) 
         return {launcher.supervisor_pid, spawn_launcher.supervisor_pid}
 
     def files() -> set[Path]:
-        folder = Path(tempfile.gettempdir())
-        return set(folder.glob("pytest-tfperf-*")) | set(folder.glob("pytest-tfperf-*/cluster-*"))
+        return set(temporary_folder.glob("*")) | set(temporary_folder.glob("*/cluster-*"))
 
     processes, descriptors, paths = _descendants(supervisors()), len(_fds()), files()
     yield
     gc.collect()
     poll(lambda: _descendants(supervisors()) <= processes, f"no process left: {_descendants(supervisors())}")
     assert len(_fds()) <= descriptors, _fds()
-    mine = {path for path in files() - paths if path.stat().st_uid == os.getuid()}
-    assert not mine
+    assert not files() - paths

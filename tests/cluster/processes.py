@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import psutil
+import psutil  # type: ignore[import-untyped, unused-ignore]
 
 from pytest_tfperf.cluster import placements
 from pytest_tfperf.records.task import Layout, TaskPlacement
@@ -19,12 +19,12 @@ def poll(condition: Callable[[], bool], what: str, seconds: float = 20.0) -> Non
         time.sleep(0.01)
 
 
-def workers(count: int, **other: int) -> tuple[TaskPlacement, ...]:
-    return placements(Layout(workers=count, **other))
+def workers(count: int, *, ps: int = 0) -> tuple[TaskPlacement, ...]:
+    return placements(Layout(workers=count, ps=ps))
 
 
 def is_gone(pid: int) -> bool:
     try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True

@@ -37,7 +37,17 @@ class Gate:
 
 
 def run_pytest(folder: Path, args: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(folder), *args]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "--tfperf-window=0.1",
+        "--rootdir",
+        str(folder),
+        *args,
+    ]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
 
 

@@ -7,20 +7,24 @@ import pytest
 USE = "(tfperf):\n    tfperf.check()\n"
 
 
-def collect(pytester: pytest.Pytester, marker: str, *args: str, test: str = f"def test_scales{USE}") -> pytest.RunResult:
+def collect(
+    pytester: pytest.Pytester, marker: str, *args: str, test: str = f"def test_scales{USE}"
+) -> pytest.RunResult:
     pytester.makepyfile(test_it=f"import pytest\n\n@pytest.mark.tfperf({marker})\n{test}")
     return pytester.runpytest("--collect-only", "-q", *args)
 
 
 def test_one_item_for_each_replica_count(pytester: pytest.Pytester) -> None:
-    result = collect(pytester, '"smallconv", strategy="multi_worker_mirrored", replicas=[1, 2, 4, 8], min_efficiency=0.9')
+    result = collect(
+        pytester, '"smallconv", strategy="multi_worker_mirrored", replicas=[1, 2, 4, 8], min_efficiency=0.9'
+    )
     result.stdout.fnmatch_lines([f"test_it.py::test_scales[[]{count}[]]" for count in (1, 2, 4, 8)])
     assert result.ret == 0
 
 
 def test_other_parameters_go_with_the_counts(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
-        test_it=f"""
+        test_it="""
 import pytest
 
 @pytest.mark.parametrize("colour", ["red", "blue"])
@@ -56,7 +60,10 @@ def test_it(colour, tfperf):
         ('"smallconv", strategy="single", slowdown=0.1', "*argument 'slowdown' maps*0.1*"),
         ('"smallconv", strategy="single", slowdown={4: 0.1}', "*argument 'slowdown' names 4*"),
         ('"smallconv", strategy="single", reference="singel"', "*singel*single*"),
-        ('"smallconv", strategy="single", bach_size=3', "*unknown argument 'bach_size'. Did you mean 'batch_size'? Known: *of the workload: batch_size*"),
+        (
+            '"smallconv", strategy="single", bach_size=3',
+            "*unknown argument 'bach_size'. Did you mean 'batch_size'? *",
+        ),
         ('"smallconv", strategy="single", batch_size="many"', "*batch_size*many*"),
         ('"smallconv", strategy="ps_async", ps=0', "*ps*0*"),
     ],
@@ -88,7 +95,9 @@ def test_two_tests_that_would_share_a_baseline_are_told_apart_first(pytester: py
     result = pytester.runpytest("--collect-only")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*test_it.py::test_a and test_it.py::test_b would share the baseline*variant=*"])
-    pytester.makepyfile(test_it="import pytest\n\n" + first + second.replace("batch_size=8", "batch_size=8, variant='b8'"))
+    pytester.makepyfile(
+        test_it="import pytest\n\n" + first + second.replace("batch_size=8", "batch_size=8, variant='b8'")
+    )
     assert pytester.runpytest("--collect-only").ret == 0
 
 

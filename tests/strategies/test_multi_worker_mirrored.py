@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from linear_reference import train_by_hand
-from strategy_harness import run_tasks
-from strategy_jobs import linear_data, train, train_each
 
 from pytest_tfperf.records.task import Layout, TaskId
+from tests.strategies.harness import run_tasks
+from tests.strategies.jobs import linear_data, train, train_each
+from tests.strategies.linear_reference import train_by_hand
 
 RANKS = [TaskId("worker", 0), TaskId("worker", 1)]
 STEPS = 8
@@ -31,7 +31,8 @@ def trained() -> dict[TaskId, Any]:
         "pipeline": run("keras_unbuilt"),
         "function": run("normalised", params={"xla": True}),
     }
-    return run_tasks(Layout(2), train_each, runs=runs)
+    results: dict[TaskId, Any] = run_tasks(Layout(2), train_each, runs=runs)
+    return results
 
 
 @pytest.mark.parametrize(

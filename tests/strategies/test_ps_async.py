@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from linear_reference import train_by_hand
-from strategy_harness import run_tasks
-from strategy_jobs import graph_moving_averages, linear_data, placement, train
 
 from pytest_tfperf.records.task import Layout, TaskId
+from tests.strategies.harness import run_tasks
+from tests.strategies.jobs import graph_state, linear_data, train
+from tests.strategies.linear_reference import train_by_hand
 
 CHIEF, OTHER, SERVER = TaskId("worker", 0), TaskId("worker", 1), TaskId("ps", 0)
 STEPS = 25
@@ -32,10 +32,9 @@ def test_the_server_counts_the_updates_of_all_workers_and_trains_one_model() -> 
     assert error < 0.15 * float((labels**2).mean())
 
 
-@pytest.mark.parametrize("rule", ["momentum", "adam"])
-def test_one_worker_alone_applies_the_rule_computed_by_hand(rule: str) -> None:
-    result = trained(f"linear_{rule}", workers=1)[CHIEF]
-    kernel, bias = train_by_hand(linear_data(0), rule, STEPS)
+def test_one_worker_alone_applies_the_rule_computed_by_hand() -> None:
+    result = trained("linear_adam", workers=1)[CHIEF]
+    kernel, bias = train_by_hand(linear_data(0), "adam", STEPS)
     np.testing.assert_allclose(result["after"][0], kernel, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(result["after"][1], bias, rtol=1e-3, atol=1e-4)
     assert result["updates"] == STEPS
@@ -55,12 +54,9 @@ def test_pipelines_and_keras_models_of_one_worker(name: str) -> None:
     assert result["updates"] == STEPS
 
 
-def test_moving_averages_are_written_on_the_server() -> None:
-    mean, variance = run_tasks(Layout(1, ps=1), graph_moving_averages, steps=5)[CHIEF]
+def test_moving_averages_are_written_and_variables_dealt_out_over_the_servers() -> None:
+    (mean, variance), devices = run_tasks(Layout(1, ps=2), graph_state, steps=5, ps=2)[CHIEF]
     assert (mean != 0).all()
     assert (variance != 1).all()
-
-
-def test_variables_are_dealt_out_over_the_servers() -> None:
-    devices = run_tasks(Layout(1, ps=2), placement, name="linear_sgd", ps=2)[CHIEF]
-    assert devices == ["/job:ps/task:0", "/job:ps/task:1"]
+    # In the order they are made: kernel 0, gamma 1, beta 0, the two moving averages, head's kernel 1, its bias 0.
+    assert devices == [f"/job:ps/task:{server}" for server in (0, 1, 0, 1, 0)]

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from linear_reference import train_by_hand
-from strategy_harness import run_tasks
-from strategy_jobs import build_errors, linear_data, moving_averages, train_each
 
 from pytest_tfperf.records.task import Layout, TaskId
+from tests.strategies.harness import run_tasks
+from tests.strategies.jobs import build_errors, linear_data, moving_averages, train_each
+from tests.strategies.linear_reference import train_by_hand
 
 WORKER = TaskId("worker", 0)
 RULES = ("sgd", "momentum", "adam")
@@ -26,6 +26,7 @@ def trained() -> dict[str, Any]:
         for xla in (False, True)
     }
     runs["tf_keras_dense"] = {"strategy": "single", "name": "tf_keras_dense", "steps": STEPS}
+    runs["captured"] = {"strategy": "single", "name": "captured", "steps": STEPS}
     results: dict[str, Any] = run_tasks(Layout(1), train_each, runs=runs)[WORKER]
     return results
 
@@ -76,6 +77,12 @@ def test_a_keras_model_that_is_not_built_yet_and_a_loss_per_example(trained: dic
     result = trained["keras_unbuilt xla=True"]
     assert [weights.shape for weights in result["after"]] == [(8, 16), (16,), (16, 2), (2,)]
     assert result["examples"] == 16
+
+
+def test_a_batch_function_on_tensors_made_before_and_a_list_of_keras_variables(trained: dict[str, Any]) -> None:
+    result = trained["captured"]
+    assert result["examples"] == 6
+    assert result["losses"][-1] < 0.5 * result["losses"][0]
 
 
 def test_moving_averages_follow_the_batches() -> None:

@@ -32,7 +32,7 @@ class SmallConv(Network):
 
 @workload("smallconv", optimizer=Optimizer("momentum", learning_rate=0.01))
 def smallconv(*, batch_size: int = 32, image_size: int = 32, classes: int = 10, width: int = 16) -> Workload:
-    """24,138 parameters by default, softmax cross-entropy on one fixed batch of noise."""
+    """24,122 parameters by default, softmax cross-entropy on one fixed batch of noise."""
     import tensorflow as tf
 
     def loss(labels: Any, logits: Any) -> Any:

@@ -378,16 +378,20 @@ def test_the_root_itself_may_be_a_link_and_a_file_one_within_it(tmp_path: Path) 
 
 
 CHILD = """
-import dataclasses, sys
+import sys
 from pathlib import Path
-from tests.unit.baseline.test_store import make_entry
+from tests.unit.baseline.test_store import ENVIRONMENT, make_entry
 from pytest_tfperf.baseline.store import BaselineStore
-root, offset = Path(sys.argv[1]), int(sys.argv[2])
-store = BaselineStore(root)
+store, offset = BaselineStore(Path(sys.argv[1])), int(sys.argv[2])
 print("ready", flush=True)
 sys.stdin.readline()
+saved = {}
 for turn in range(20):
-    store.save([make_entry(2 * (turn % 5) + offset, throughput=(1.0 + turn, 2.0, 3.0))])
+    for count, value in saved.items():
+        assert store.find(ENVIRONMENT, "mlp-ps_async", count).throughput[0] == value, (turn, count)
+    count, value = 2 * (turn % 4) + offset, 1.0 + turn
+    store.save([make_entry(count, throughput=(value, 2.0, 3.0))])
+    saved = {count: value}  # only the newest: the turns before it were checked, each in its time
 """
 
 
@@ -407,10 +411,14 @@ def test_two_processes_that_save_at_once_lose_nothing(tmp_path: Path) -> None:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
     for child in children:
-        child.communicate("go\n", timeout=120)
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    for child in children:
+        child.communicate(timeout=120)
     assert [child.returncode for child in children] == [0, 0]
-    for count in range(1, 11):
+    for count in range(1, 9):
         found = BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", count)
         assert found is not None
-        assert found.throughput[0] == 16 + (count - 1) // 2  # what the last turn for this count wrote
+        assert found.throughput[0] == 17 + (count - 1) // 2  # what the last turn for this count wrote
     assert os.listdir(tmp_path / FOLDER) == ["mlp-ps_async.yaml"]

@@ -13,6 +13,7 @@ from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from tests.unit.canned import DEFINITION, FOUR, baseline, judged, runs
 
+
 def by_label(verdict: ArmVerdict) -> dict[str, str]:
     return {metric.comparison.label: str(metric.verdict) for metric in verdict.metrics}
 
@@ -58,6 +59,14 @@ def test_a_faster_reference_does_not_make_the_fall_of_efficiency_a_failure() -> 
     assert verdict.verdict is Verdict.IMPROVED
     assert by_label(verdict)["E(4)"] == "regressed"
     assert "E(4) fell because T(1) got faster; nothing got slower" in verdict.reasons
+
+
+def test_an_efficiency_that_noise_leaves_open_does_not_hide_that_all_got_faster() -> None:
+    wild = (0.8, 1.2, 1.0, 0.85, 1.15)
+    verdict = judged(one=57000, four=205000, noise=wild, stored=baseline(noise=wild))
+    assert by_label(verdict) == {"T(1)": "improved", "T(4)": "improved", "E(4)": "inconclusive"}
+    assert verdict.verdict is Verdict.IMPROVED
+    assert "E(4) may have fallen because T(1) got faster; nothing got slower" in verdict.reasons
 
 
 def test_both_moving_apart_within_the_tolerance_is_scaling() -> None:

@@ -11,7 +11,9 @@ from pytest_tfperf.config import MeasurementPolicy
 from pytest_tfperf.measurement.loop import Loop
 from pytest_tfperf.measurement.steady_state import is_steady, truncation_point
 
-POLICY = MeasurementPolicy(window_seconds=1.0, windows=4, warmup_min_steps=5, warmup_max_seconds=100.0)
+POLICY = MeasurementPolicy(
+    window_seconds=1.0, windows=4, warmup_min_steps=5, warmup_min_seconds=0.0, warmup_max_seconds=100.0
+)
 
 
 class FakeClock:
@@ -61,6 +63,13 @@ def test_compilation_is_not_in_the_windows() -> None:
     assert result.steady
     assert result.warmup[0] == pytest.approx(30)
     assert [window.seconds / window.steps for window in result.windows] == pytest.approx([0.1] * 4)
+
+
+def test_warm_up_lasts_its_least_time_however_steady_the_steps() -> None:
+    policy = MeasurementPolicy(window_seconds=1.0, windows=1, warmup_min_steps=5, warmup_min_seconds=7.0)
+    clock = FakeClock()
+    result = Loop(ScriptedStep(clock, [], then=0.1), clock, policy, alone).measure(synchronous=True)
+    assert sum(result.warmup) >= 7.0
 
 
 def test_warm_up_goes_on_while_the_step_time_still_falls() -> None:

@@ -51,13 +51,23 @@ def train_each(task: Task, *, runs: dict[str, dict[str, Any]]) -> dict[str, Any]
     return {key: train(task, **run) for key, run in runs.items()}
 
 
-def inspect_models(task: Task, *, models: dict[str, dict[str, Any]]) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
-    """Names and shapes of the built-in models' trainable variables."""
-    shapes = {}
+def inspect_models(task: Task, *, models: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Names and shapes of the built-in models' trainable variables, and what half precision does to ResNet-50."""
+    shapes: dict[str, Any] = {precision: half_precision(precision) for precision in ("bfloat16", "float16")}
     for name, params in models.items():
         made = workloads.get(name).build(**params)
         shapes[name] = [(v.name, tuple(v.shape.as_list())) for v in made.model.trainable_variables]
     return shapes
+
+
+def half_precision(precision: str) -> tuple[str, float, set[str], float]:
+    """ResNet-50 in half precision, one forward pass: type and mean of the logits, types of variables, loss scale."""
+    import tensorflow as tf
+
+    made = workloads.get("resnet50").build(batch_size=2, image_size=32, classes=10, precision=precision)
+    logits = made.model(made.batch[0])
+    types = {variable.dtype.name for variable in made.model.trainable_variables + made.model.state}
+    return logits.dtype.name, float(tf.reduce_mean(tf.abs(logits))), types, made.loss_scale
 
 
 def build_errors(task: Task, *, names: list[str], strategy: str) -> dict[str, str]:
@@ -83,22 +93,15 @@ def moving_averages(task: Task, *, steps: int) -> dict[str, Any]:
     return result
 
 
-def graph_moving_averages(task: Task, *, steps: int) -> Any:
-    """The same under parameter servers: read from the servers by worker 0."""
+def graph_state(task: Task, *, steps: int, ps: int) -> Any:
+    """The same under parameter servers, read from them by worker 0; and where its trainable variables lie."""
     chosen, definition = strategies.get("ps_async"), workloads.get("normalised")
-    step: Any = chosen.build(task, definition, workloads.resolve_params(definition, {}), {"ps": 1}, "cpu")
+    step: Any = chosen.build(task, definition, workloads.resolve_params(definition, {}), {"ps": ps}, "cpu")
     if step is None:
         return None
     for _ in range(steps):
         step.run()
-    return step._session.run(list(latest["model"].state))
-
-
-def placement(task: Task, *, name: str, ps: int) -> Any:
-    """Device of each trainable variable of a worker's graph."""
-    chosen, definition = strategies.get("ps_async"), workloads.get(name)
-    step: Any = chosen.build(task, definition, workloads.resolve_params(definition, {}), {"ps": ps}, "cpu")
-    return None if step is None else [variable.device for variable in step._variables]
+    return step._session.run(list(latest["model"].state)), [variable.device for variable in step._variables]
 
 
 def linear_data(rank: int | None, examples: int = 8) -> tuple[Any, Any]:
@@ -161,8 +164,8 @@ def linear_scaled(joint: bool = False) -> Any:
 
 
 class NormalisedConv(Network):
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, precision: str) -> None:
+        super().__init__(precision)
         self._conv = self.conv("conv", 3, 4, 3)
         self._norm = self.batch_norm("norm", 4)
         self._head = self.dense("head", 4, 3)
@@ -170,7 +173,8 @@ class NormalisedConv(Network):
     def __call__(self, x: Any) -> Any:
         import tensorflow as tf
 
-        return self._head(tf.reduce_mean(tf.nn.relu(self._norm(self._conv(x))), axis=[1, 2]))
+        x = tf.nn.relu(self._norm(self._conv(tf.cast(x, self.precision))))
+        return self._head(tf.cast(tf.reduce_mean(x, axis=[1, 2]), tf.float32))
 
 
 latest: dict[str, Any] = {}
@@ -178,7 +182,7 @@ latest: dict[str, Any] = {}
 
 
 @workload("normalised", optimizer=Optimizer("momentum", 0.05))
-def normalised() -> Any:
+def normalised(precision: str = "float32") -> Any:
     """Batch normalisation, and a batch made by a function inside each step."""
     import tensorflow as tf
 
@@ -186,7 +190,7 @@ def normalised() -> Any:
         images = tf.random.normal([6, 8, 8, 3], mean=5.0)
         return images, tf.reduce_mean(images, axis=[1, 2]) - 5.0
 
-    latest["model"] = NormalisedConv()
+    latest["model"] = NormalisedConv(precision)
     return latest["model"], squared_error, batch
 
 
@@ -198,6 +202,30 @@ def piped() -> Any:
     features, labels = linear_data(0, examples=12)
     data = tf.data.Dataset.from_tensor_slices((features, labels)).batch(4, drop_remainder=True).prefetch(1)
     return Fixed(), squared_error, data
+
+
+@workload("captured", optimizer=Optimizer("sgd", 0.05))
+def captured() -> Any:
+    """A batch function that makes each batch from a tensor made before, and a wrapper that lists Keras variables."""
+    import keras
+    import tensorflow as tf
+
+    layer = keras.layers.Dense(1)
+    layer.build((None, 4))
+
+    class Wrapped:
+        trainable_variables = layer.trainable_variables
+
+        def __call__(self, x: Any) -> Any:
+            return layer(x)
+
+    features, labels = (tf.constant(part) for part in linear_data(0))
+
+    def batch() -> Any:
+        rows = tf.random.shuffle(tf.range(8))[:6]
+        return tf.gather(features, rows), tf.gather(labels, rows)
+
+    return Wrapped(), squared_error, batch
 
 
 def keras_data() -> Any:

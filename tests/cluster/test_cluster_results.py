@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.cluster.processes import workers
 
 from pytest_tfperf.cluster import ClusterEvent, ClusterLauncher
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.task import TaskId, TaskPlacement
+from tests.cluster.processes import workers
 
 
 def _facts(task: Any, text: str) -> dict[str, Any]:
@@ -56,8 +56,6 @@ def test_every_task_gets_what_is_its_own(how: str, request: pytest.FixtureReques
         results = cluster.run(_facts, "hello")
         assert [str(id) for id in results] == ["chief:0", "worker:0", "worker:1", "ps:0"]
         assert results["worker:1"] is results[TaskId("worker", 1)]
-        assert "ps:0" in results
-        assert "ps:1" not in results
         assert {id: facts["pid"] for id, facts in results.items()} == cluster.pids
         assert "printed by ps:0" in cluster.log_tail("ps:0")
         for id, facts in results.items():
@@ -116,7 +114,7 @@ def test_exchange_gathers_and_release_waits_for_all(launcher: ClusterLauncher) -
         first, pair, again = results[id]
         assert list(first.items()) == list(zip(ids, [0, 1, 2], strict=True))
         assert list(again.values()) == [0, 10, 20]
-        assert pair == ({id: "pair" for id in ids[:2]} if id.index < 2 else {})
+        assert pair == (dict.fromkeys(ids[:2], "pair") if id.index < 2 else {})
     assert results["ps:0"] == "released"
 
 
@@ -178,9 +176,9 @@ def test_a_closed_launcher_starts_nothing() -> None:
 
 
 def test_kept_logs(tmp_path: Any) -> None:
-    with ClusterLauncher(launcher="spawn", preload=(), run_dir=tmp_path, keep_logs=True) as launcher:
-        with launcher.start(workers(1)) as cluster:
-            cluster.run(lambda task: print("to be kept"))
+    own = ClusterLauncher(launcher="spawn", preload=(), run_dir=tmp_path, keep_logs=True)
+    with own, own.start(workers(1)) as cluster:
+        cluster.run(lambda task: print("to be kept"))
     (log,) = tmp_path.glob("*/cluster-1/worker-0.log")
     assert log.read_text() == "to be kept\n"
 

@@ -8,10 +8,10 @@ import time
 from typing import Any
 
 import pytest
-from tests.cluster.processes import workers
 
-from pytest_tfperf.cluster import ClusterLauncher
+from pytest_tfperf.cluster import ClusterEvent, ClusterLauncher
 from pytest_tfperf.records.task import TaskId
+from tests.cluster.processes import workers
 
 
 def test_multi_worker_mirrored_reduces_over_ranks(launcher: ClusterLauncher) -> None:
@@ -66,7 +66,7 @@ def test_autograph_finds_the_source(launcher: ClusterLauncher) -> None:
         import tensorflow as tf
 
         @tf.function  # type: ignore[untyped-decorator, unused-ignore]
-        def loop(value: Any) -> Any:
+        def loop(value):  # type: ignore[no-untyped-def]
             while value < limit:  # a Python loop over a tensor: only AutoGraph can make a graph of it
                 value = value * 2.0
             return value
@@ -78,9 +78,8 @@ def test_autograph_finds_the_source(launcher: ClusterLauncher) -> None:
 
 
 def test_a_spawned_task_has_tensorflow_when_it_is_ready() -> None:
-    with ClusterLauncher(launcher="spawn") as launcher:
-        with launcher.start(workers(1)) as cluster:
-            assert cluster.run(lambda task: "tensorflow" in sys.modules)["worker:0"]
+    with ClusterLauncher(launcher="spawn") as launcher, launcher.start(workers(1)) as cluster:
+        assert cluster.run(lambda task: "tensorflow" in sys.modules)["worker:0"]
 
 
 def test_forked_tasks_do_not_draw_the_same_numbers(launcher: ClusterLauncher) -> None:
@@ -104,11 +103,11 @@ def test_a_zygote_that_cannot_fork_spawns(tmp_path: Any, monkeypatch: pytest.Mon
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    events = []
-    with ClusterLauncher(preload=("starts_a_thread",), on_event=events.append) as launcher:
-        with launcher.start(workers(1)) as cluster:
-            assert launcher.forks is False
-            assert cluster.run(lambda task: "spawned")["worker:0"] == "spawned"
+    events: list[ClusterEvent] = []
+    launcher = ClusterLauncher(preload=("starts_a_thread",), on_event=events.append)
+    with launcher, launcher.start(workers(1)) as cluster:
+        assert launcher.forks is False
+        assert cluster.run(lambda task: "spawned")["worker:0"] == "spawned"
     assert any("busybody" in event.text for event in events)
 
 
@@ -116,20 +115,19 @@ def test_a_changed_variable_of_import_time_means_another_zygote(monkeypatch: pyt
     def look(task: Any) -> Any:
         return os.getppid(), os.environ.get("XLA_FLAGS"), os.environ.get("UNRELATED")
 
-    with ClusterLauncher(launcher="zygote", preload=()) as launcher:
-        with launcher.start(workers(1)) as cluster:
-            first, flags, _ = cluster.run(look)["worker:0"]
-            assert flags is None
-            assert first == launcher.supervisor_pid
-            monkeypatch.setenv("UNRELATED", "1")
-            with launcher.start(workers(1)) as other:
-                assert other.run(look)["worker:0"] == (first, None, "1")
-            monkeypatch.setenv("XLA_FLAGS", "--xla_some")
-            with launcher.start(workers(1)) as other:
-                second, flags, _ = other.run(look)["worker:0"]
-            assert flags == "--xla_some"
-            assert second != first
-            assert cluster.run(look)["worker:0"][0] == first, "the first cluster keeps its own"
+    with ClusterLauncher(launcher="zygote", preload=()) as launcher, launcher.start(workers(1)) as cluster:
+        first, flags, _ = cluster.run(look)["worker:0"]
+        assert flags is None
+        assert first == launcher.supervisor_pid
+        monkeypatch.setenv("UNRELATED", "1")
+        with launcher.start(workers(1)) as other:
+            assert other.run(look)["worker:0"] == (first, None, "1")
+        monkeypatch.setenv("XLA_FLAGS", "--xla_some")
+        with launcher.start(workers(1)) as other:
+            second, flags, _ = other.run(look)["worker:0"]
+        assert flags == "--xla_some"
+        assert second != first
+        assert cluster.run(look)["worker:0"][0] == first, "the first cluster keeps its own"
 
 
 def test_a_four_rank_cluster_is_up_within_its_bar(launcher: ClusterLauncher) -> None:

@@ -57,7 +57,7 @@ def _child(pipe: Connection, id: TaskId, cluster: dict[str, list[str]], job: Job
     os._exit(0)
 
 
-def run_tasks(layout: Layout, job: Job, timeout: float = 90.0, **arguments: Any) -> dict[TaskId, Any]:
+def run_tasks(layout: Layout, job: Job, timeout: float = 240.0, **arguments: Any) -> dict[TaskId, Any]:
     """Run `job(task, **arguments)` in every task of a new cluster; give the tasks' results."""
     ids = [TaskId("worker", i) for i in range(layout.workers)] + [TaskId("ps", i) for i in range(layout.ps)]
     cluster: dict[str, list[str]] = {}

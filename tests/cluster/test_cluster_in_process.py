@@ -19,8 +19,13 @@ def _run(body: str) -> None:
     script = _HEAD + textwrap.dedent(body)
     path = ":".join(sys.path)
     done = subprocess.run(
-        [sys.executable, "-c", script], env={"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "2"},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, check=False,
+        [sys.executable, "-c", script],
+        env={"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "2"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stdout
 

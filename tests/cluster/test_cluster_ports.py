@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.processes import is_gone, poll, workers
 
 from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.cluster.ports import PortPicker
 from pytest_tfperf.errors import ClusterStartError
 from pytest_tfperf.records.task import TaskId
+from tests.cluster.processes import is_gone, poll, workers
 
 
 def _connects(host: str, port: int) -> bool:
@@ -25,7 +25,7 @@ def _connects(host: str, port: int) -> bool:
 
 
 def _own_addresses() -> set[str]:
-    import psutil
+    import psutil  # type: ignore[import-untyped, unused-ignore]
 
     families = (socket.AF_INET,)
     return {one.address for some in psutil.net_if_addrs().values() for one in some if one.family in families}

@@ -1,0 +1,259 @@
+"""Tasks as threads of this process: they meet, run and fail as processes do, but cannot be ended."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from pytest_tfperf.cluster.base import DEFAULT_RUN_TIMEOUT, Results, TaskFunction
+from pytest_tfperf.cluster.faults import Fault, fault_error, first_cause
+from pytest_tfperf.cluster.messages import TaskRaised
+from pytest_tfperf.cluster.rendezvous import Rendezvous
+from pytest_tfperf.errors import ClusterTimeoutError, TaskFailedError, TaskState, UsageError
+from pytest_tfperf.records.task import TaskId, TaskPlacement
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+T = TypeVar("T")
+
+
+class _Meeting:
+    """The rendezvous of one run, shared by its threads."""
+
+    def __init__(self, tasks: Sequence[TaskId]) -> None:
+        self.changed = threading.Condition()
+        self.rendezvous: Rendezvous[object] = Rendezvous(tasks)
+        self.exchanged: dict[TaskId, dict[TaskId, object]] = {}
+        self.released: set[TaskId] = set()
+        self.over = False
+        """True once the run has failed: nobody is waited for any more."""
+
+    def wait(self, task: TaskId, inbox: Any) -> Any:
+        while task not in inbox:
+            if self.over:
+                raise RuntimeError(f"{task} waited for tasks of a run that has failed")
+            stuck = self.rendezvous.stuck()
+            if stuck is not None and stuck[0] == task:
+                raise RuntimeError(f"{task} {stuck[1]}")
+            self.changed.wait()
+        return inbox.pop(task) if isinstance(inbox, dict) else inbox.discard(task)
+
+
+class InProcessTask:
+    """The `Task` that a function gets in a thread of this process."""
+
+    def __init__(
+        self, placement: TaskPlacement, cluster: Mapping[str, Sequence[str]], server: Any, devices: tuple[str, ...]
+    ) -> None:
+        self._placement = placement
+        self._cluster = cluster
+        self._server = server
+        self.devices = devices
+        """Names of the logical devices that are this task's own."""
+        self.last_phase = "ready"
+        self.meeting: _Meeting | None = None
+
+    @property
+    def id(self) -> TaskId:
+        return self._placement.id
+
+    @property
+    def cluster(self) -> Mapping[str, Sequence[str]]:
+        return {job: list(addresses) for job, addresses in self._cluster.items()}
+
+    @property
+    def gpus(self) -> tuple[str, ...]:
+        return self._placement.gpus
+
+    @property
+    def target(self) -> str:
+        """``grpc://host:port`` of this task's server."""
+        return cast("str", self._server.target)
+
+    def start_server(self, config: Any = None) -> Any:
+        """The server, which runs already. Raises UsageError for a `config`: it cannot be had any more."""
+        if config is not None:
+            raise UsageError("A server within this process runs already and takes no other config.")
+        return self._server
+
+    def serve(self, config: Any = None) -> None:
+        """Wait for release; the server runs already."""
+        self.start_server(config)
+        self.phase("serving")
+        self.wait_for_release()
+
+    def phase(self, name: str) -> None:
+        self.last_phase = name
+
+    def exchange(self, name: str, value: object, among: Sequence[TaskId]) -> dict[TaskId, object]:
+        if self.id not in among:
+            raise UsageError(f"{self.id} came to the exchange {name!r}, which is among others only.")
+        meeting = self._meeting()
+        with meeting.changed:
+            values = meeting.rendezvous.arrive(self.id, name, among, value)
+            if values is not None:
+                for id in values:
+                    meeting.exchanged[id] = {other: values[other] for other in among}
+            meeting.changed.notify_all()
+            return cast("dict[TaskId, object]", meeting.wait(self.id, meeting.exchanged))
+
+    def wait_for_release(self) -> None:
+        meeting = self._meeting()
+        with meeting.changed:
+            meeting.rendezvous.await_release(self.id)
+            meeting.released |= meeting.rendezvous.take_released()
+            meeting.changed.notify_all()
+            meeting.wait(self.id, meeting.released)
+
+    def _meeting(self) -> _Meeting:
+        if self.meeting is None:
+            raise UsageError(f"{self.id} runs no function now.")
+        return self.meeting
+
+
+class InProcessCluster:
+    """Tasks in threads of this process. Made by `start_in_process`."""
+
+    def __init__(self, tasks: Sequence[InProcessTask], placements: Sequence[TaskPlacement]) -> None:
+        self._tasks = {task.id: task for task in tasks}
+        self._placements = tuple(placements)
+        self._closed = False
+
+    @property
+    def tasks(self) -> tuple[TaskId, ...]:
+        return tuple(self._tasks)
+
+    @property
+    def placements(self) -> tuple[TaskPlacement, ...]:
+        return self._placements
+
+    @property
+    def addresses(self) -> Mapping[str, Sequence[str]]:
+        return next(iter(self._tasks.values())).cluster
+
+    def target(self, task: TaskId | str) -> str:
+        """``grpc://host:port`` of a task's server, for a session in the test itself."""
+        return self._tasks[self._id(task)].target
+
+    def devices(self, task: TaskId | str) -> tuple[str, ...]:
+        """Names of a task's own logical devices."""
+        return self._tasks[self._id(task)].devices
+
+    def run(
+        self,
+        function: TaskFunction[T],
+        *args: object,
+        timeout: float | None = None,
+        tasks: Sequence[TaskId | str] | None = None,
+    ) -> Results[T]:
+        """Call ``function(task, *args)`` in a thread per task and give every result.
+
+        `timeout` is in seconds; None means 600. Raises TaskFailedError and ClusterTimeoutError, after which the
+        cluster is closed; a thread that is late cannot be ended and runs on.
+        """
+        if self._closed:
+            raise UsageError("This cluster is closed; start another one.")
+        chosen = self.tasks if tasks is None else tuple(dict.fromkeys(self._id(task) for task in tasks))
+        seconds = DEFAULT_RUN_TIMEOUT if timeout is None else timeout
+        run = _Run([self._tasks[id] for id in chosen])
+        try:
+            return Results({id: cast("T", value) for id, value in run.complete(function, args, seconds).items()})
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Take no more functions. The servers stay: TensorFlow cannot stop them, the next cluster uses them again."""
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _id(self, task: TaskId | str) -> TaskId:
+        id = TaskId.parse(task) if isinstance(task, str) else task
+        if id not in self._tasks:
+            raise UsageError(f"{id} is not in this cluster; it has {', '.join(map(str, self.tasks))}.")
+        return id
+
+
+class _Run:
+    def __init__(self, tasks: Sequence[InProcessTask]) -> None:
+        self._tasks = tasks
+        self._meeting = _Meeting([task.id for task in tasks])
+        self._values: dict[TaskId, object] = {}
+        self._faults: list[tuple[Fault, BaseException]] = []
+
+    def complete(self, function: TaskFunction[Any], args: tuple[object, ...], seconds: float) -> dict[TaskId, object]:
+        deadline = time.monotonic() + seconds
+        for task in self._tasks:
+            task.meeting, task.last_phase = self._meeting, "running"
+            name = f"tfperf {task.id}"
+            threading.Thread(target=self._call, args=(task, function, args), name=name, daemon=True).start()
+        with self._meeting.changed:
+            while len(self._values) < len(self._tasks) and not self._faults:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    break
+                self._meeting.changed.wait(left)
+            self._meeting.over = len(self._values) < len(self._tasks)
+            self._meeting.changed.notify_all()
+            if self._faults:
+                raise self._failed()
+            if self._meeting.over:
+                raise self._late(seconds)
+        return {task.id: self._values[task.id] for task in self._tasks}
+
+    def _call(self, task: InProcessTask, function: TaskFunction[Any], args: tuple[object, ...]) -> None:
+        try:
+            value = function(task, *args)
+        except BaseException as error:
+            raised = TaskRaised(type(error).__qualname__, str(error), traceback.format_exc(), None)
+            with self._meeting.changed:
+                self._faults.append((Fault(task.id, raised=raised), error))
+                self._meeting.rendezvous.finish(task.id)
+                self._meeting.changed.notify_all()
+        else:
+            with self._meeting.changed:
+                self._values[task.id] = value
+                self._meeting.rendezvous.finish(task.id)
+                self._meeting.released |= self._meeting.rendezvous.take_released()
+                self._meeting.changed.notify_all()
+
+    def _failed(self) -> TaskFailedError:
+        fault = first_cause([fault for fault, _ in self._faults])
+        phase = next(task.last_phase for task in self._tasks if task.id == fault.task)
+        error = cast("TaskFailedError", fault_error(fault, phase, self._states()))
+        error.__cause__ = next(cause for one, cause in self._faults if one is fault)
+        return error
+
+    def _late(self, seconds: float) -> ClusterTimeoutError:
+        late = [task for task in self._tasks if task.id not in self._values]
+        waits = self._meeting.rendezvous.waits()
+        culprits = [task for task in late if task.id not in waits] or late
+        named = ", ".join(f"{task.id} (in phase {task.last_phase!r})" for task in culprits)
+        return ClusterTimeoutError(
+            f"{named} not finished within the deadline of {seconds:g} s. Its thread cannot be ended and runs on.",
+            self._states(),
+        )
+
+    def _states(self) -> tuple[TaskState, ...]:
+        waits = self._meeting.rendezvous.waits()
+        raised = {fault.task: f"raised {type(error).__qualname__}" for fault, error in self._faults}
+        return tuple(
+            TaskState(
+                str(task.id),
+                "finished" if task.id in self._values else raised.get(task.id) or waits.get(task.id, "running"),
+                task.last_phase,
+            )
+            for task in self._tasks
+        )

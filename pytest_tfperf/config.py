@@ -19,8 +19,6 @@ class MeasurementPolicy:
     """Timed windows of a run."""
     warmup_min_steps: int = 6
     """Steps before the detector is asked at all; the first one traces and compiles."""
-    warmup_min_seconds: float = 0.5
-    """Warm-up lasts this long at least: clocks of an idle device take their time to rise."""
     warmup_max_seconds: float = 60.0
     """Warm-up ends here at the latest; the run is then marked as not steady."""
 

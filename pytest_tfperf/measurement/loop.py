@@ -53,7 +53,8 @@ class Loop:
         """Run steps until all tasks find their step time settled; gives the seconds of each and whether they did.
 
         Every task runs the same number of steps, since a synchronous strategy would wait for ever otherwise:
-        they agree after each batch of steps, and the slowest decides.
+        they agree after each batch of steps, and the slowest decides. After the first step, in which programs are
+        compiled, warm-up lasts as long as a window at least.
         """
         began = self._clock.now()
         durations: list[float] = []
@@ -61,7 +62,9 @@ class Loop:
         while True:
             durations += [self._window(1).seconds for _ in range(batch)]
             spent = self._clock.now() - began
-            steady = spent >= self._policy.warmup_min_seconds and is_steady(durations, self._policy.warmup_min_steps)
+            # The clocks of an idle device take their time to rise, and compiling does not raise them.
+            busy = spent - durations[0] >= self._policy.window_seconds
+            steady = busy and is_steady(durations, self._policy.warmup_min_steps)
             late = spent > self._policy.warmup_max_seconds
             # 0: needs more, 1: out of time, 2: settled. All go on while any needs more and none is out of time.
             states = self._agree(f"warm-up {len(durations)}", 2.0 if steady else 1.0 if late else 0.0)

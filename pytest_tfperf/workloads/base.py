@@ -36,6 +36,9 @@ class Workload:
     loss_scale: float = 1.0
     """Factor on the loss before differentiation, divided out of the float32 gradients again: keeps small
     gradients of a float16 model above zero (Micikevicius et al. 2018, arXiv:1710.03740)."""
+    weight_decay: float = 0.0
+    """L2 regulariser: this times half the sum of squares of every kernel (trainable variables of two dimensions or
+    more) is added to the loss."""
 
 
 @dataclass(frozen=True)

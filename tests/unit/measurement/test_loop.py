@@ -11,9 +11,7 @@ from pytest_tfperf.config import MeasurementPolicy
 from pytest_tfperf.measurement.loop import Loop
 from pytest_tfperf.measurement.steady_state import is_steady, truncation_point
 
-POLICY = MeasurementPolicy(
-    window_seconds=1.0, windows=4, warmup_min_steps=5, warmup_min_seconds=0.0, warmup_max_seconds=100.0
-)
+POLICY = MeasurementPolicy(window_seconds=1.0, windows=4, warmup_min_steps=5, warmup_max_seconds=100.0)
 
 
 class FakeClock:
@@ -65,11 +63,11 @@ def test_compilation_is_not_in_the_windows() -> None:
     assert [window.seconds / window.steps for window in result.windows] == pytest.approx([0.1] * 4)
 
 
-def test_warm_up_lasts_its_least_time_however_steady_the_steps() -> None:
-    policy = MeasurementPolicy(window_seconds=1.0, windows=1, warmup_min_steps=5, warmup_min_seconds=7.0)
-    clock = FakeClock()
-    result = Loop(ScriptedStep(clock, [], then=0.1), clock, policy, alone).measure(synchronous=True)
-    assert sum(result.warmup) >= 7.0
+def test_warm_up_lasts_a_window_after_compiling_however_steady_the_steps() -> None:
+    loop, _ = loop_of([50.0], then=0.01)
+    warmup = loop.measure(synchronous=True).warmup
+    assert warmup[0] == pytest.approx(50)
+    assert sum(warmup[1:]) >= POLICY.window_seconds
 
 
 def test_warm_up_goes_on_while_the_step_time_still_falls() -> None:

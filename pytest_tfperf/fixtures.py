@@ -151,12 +151,12 @@ class WithBenchmark:
                 self._references.add(spec.test)
                 # A fixture object serves one measurement, so the reference gets a copy before the first use.
                 reference = copy.copy(benchmark)
-                label = f"T(1) {spec.reference}"
+                label = f"T(1) {spec.reference.strategy}"
                 reference.name = f"{request.node.originalname}[{label}]"
                 reference.fullname = f"{spec.test}[{label}]"
                 reference.param, reference.params, reference.extra_info = label, None, {}
                 _replay(reference, clock, result.results[spec.reference_arm].step_times)
-                reference.extra_info.update(workload=spec.workload, strategy=spec.reference, replicas=1)
+                reference.extra_info.update(workload=spec.workload, strategy=spec.reference.strategy, replicas=1)
             _replay(benchmark, clock, result.results[result.arm_of(report.verdict.arm.replicas)].step_times)
             benchmark.extra_info.update(_extra_info(report))
 

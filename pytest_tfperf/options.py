@@ -1,8 +1,7 @@
-"""Every command line option, ini value and marker becomes a frozen record here, once."""
+"""Every command line option and ini value becomes a frozen record here, once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,16 +9,6 @@ import pytest
 
 from pytest_tfperf.config import ComparisonPolicy, Launcher, MeasurementPolicy, PerfConfig
 from pytest_tfperf.errors import UsageError
-from pytest_tfperf.records.arm import Device, Scalar, SweepSpec
-from pytest_tfperf.strategies import registry as strategies
-from pytest_tfperf.strategies.base import Strategy
-from pytest_tfperf.workloads import registry as workloads
-from pytest_tfperf.workloads.base import WorkloadDefinition
-from pytest_tfperf.workloads.settings import did_you_mean
-
-_MARKER_ARGUMENTS = (
-    "strategy", "replicas", "min_efficiency", "tolerance", "rounds", "reference", "variant", "slowdown", "timeout",
-)  # fmt: skip
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -117,131 +106,3 @@ def perf_config(config: pytest.Config) -> PerfConfig:
 
 def _benchmark_disabled(config: pytest.Config) -> bool:
     return bool(config.getoption("benchmark_disable", False)) and not config.getoption("benchmark_enable", False)
-
-
-def sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
-    """Check a tfperf marker and make it a record.
-
-    Raises:
-        UsageError: an argument is missing, unknown or wrong; the message names the test and the argument.
-    """
-    try:
-        return _sweep_spec(marker, test, device)
-    except UsageError as error:
-        raise UsageError(f"{test}: @pytest.mark.tfperf: {error}") from None
-
-
-def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
-    given = dict(marker.kwargs)
-    if len(marker.args) != 1:
-        raise UsageError("give one workload, a name or a decorated function, as the first argument")
-    workload = workloads.get(marker.args[0])
-    if "strategy" not in given:
-        raise UsageError("argument 'strategy' is missing")
-    strategy = strategies.get(given.pop("strategy"))
-    own = {key: given.pop(key) for key in _MARKER_ARGUMENTS if key in given}
-    options, params = _split(given, workload, strategy)
-    replicas = _replicas(own.get("replicas", (1,)))
-    reference = strategies.get(own.get("reference", "single")).name
-    for count in replicas:
-        strategy.layout(count, options)
-    return SweepSpec(
-        test=test,
-        workload=workload.name,
-        strategy=strategy.name,
-        replicas=replicas,
-        device=device,
-        workload_params=workloads.resolve_params(workload, params),
-        strategy_options=options,
-        min_efficiency=_fractions("min_efficiency", own.get("min_efficiency"), replicas, highest=2.0),
-        tolerance=_fractions("tolerance", own.get("tolerance"), replicas, highest=0.999),
-        rounds=_whole("rounds", own.get("rounds")),
-        reference=reference,
-        variant=_variant(own.get("variant")),
-        slowdown=_slowdown(own.get("slowdown"), replicas),
-        timeout=_positive("timeout", own.get("timeout")),
-    )
-
-
-def _split(
-    given: Mapping[str, Any], workload: WorkloadDefinition, strategy: Strategy
-) -> tuple[dict[str, Scalar], dict[str, Any]]:
-    """Tell the strategy's options from the workload's parameters; what is neither is unknown."""
-    known = strategy.options
-    both = sorted(set(known) & set(workload.params))
-    if both:
-        raise UsageError(
-            f"workload {workload.name!r} and strategy {strategy.name!r} both have a parameter {both[0]!r}; "
-            "rename the workload's"
-        )
-    unknown = [key for key in given if key not in known and key not in workload.params]
-    if unknown:
-        names = [*_MARKER_ARGUMENTS, *known, *workload.params]
-        raise UsageError(
-            f"unknown argument {unknown[0]!r}.{did_you_mean(unknown[0], names)} "
-            f"Known: {', '.join(_MARKER_ARGUMENTS)}; of the strategy: {', '.join(known) or 'none'}; "
-            f"of the workload: {', '.join(workload.params) or 'none'}"
-        )
-    options = strategies.resolve_options(strategy, {key: given[key] for key in given if key in known})
-    return dict(options), {key: given[key] for key in given if key in workload.params}
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _replicas(value: object) -> tuple[int, ...]:
-    values = value if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
-    if not values or not all(_is_count(count) for count in values) or len(set(values)) != len(values):
-        raise UsageError(f"argument 'replicas' takes distinct whole numbers from 1, as in [1, 2, 4], not {value!r}")
-    return tuple(cast("Sequence[int]", values))
-
-
-def _fractions(name: str, value: object, replicas: tuple[int, ...], highest: float) -> dict[int, float]:
-    """A number for every replica count, or a mapping by replica count."""
-    if value is None:
-        return {}
-    by_count: Mapping[Any, Any] = value if isinstance(value, Mapping) else dict.fromkeys(replicas, value)
-    for count, number in by_count.items():
-        if count not in replicas:
-            raise UsageError(f"argument {name!r} has a value for {count!r} replicas, which the marker does not measure")
-        if not _is_number(number) or not 0 < number <= highest:
-            raise UsageError(f"argument {name!r} takes a fraction such as 0.9 (90 %), not {number!r}")
-    return {count: float(number) for count, number in by_count.items()}
-
-
-def _slowdown(value: object, replicas: tuple[int, ...]) -> dict[int | str, float]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise UsageError(
-            f"argument 'slowdown' maps a replica count or 'reference' to a fraction, as in {{4: 0.1}}, not {value!r}"
-        )
-    for arm, fraction in value.items():
-        if arm != "reference" and arm not in replicas:
-            raise UsageError(f"argument 'slowdown' names {arm!r}, which is no replica count here nor 'reference'")
-        if not _is_number(fraction) or fraction < 0:
-            raise UsageError(f"argument 'slowdown' takes fractions from 0, not {fraction!r}")
-    return {arm: float(fraction) for arm, fraction in value.items()}
-
-
-def _whole(name: str, value: object) -> int | None:
-    if value is not None and not _is_count(value):
-        raise UsageError(f"argument {name!r} takes a whole number from 1, not {value!r}")
-    return cast("int | None", value)
-
-
-def _positive(name: str, value: object) -> float | None:
-    if value is not None and not (_is_number(value) and cast("float", value) > 0):
-        raise UsageError(f"argument {name!r} takes a number above 0, not {value!r}")
-    return None if value is None else float(cast("float", value))
-
-
-def _variant(value: object) -> str | None:
-    if value is None or (isinstance(value, str) and value.replace("_", "").replace("-", "").isalnum()):
-        return value
-    raise UsageError(f"argument 'variant' takes letters, digits, '-' and '_', as it names a file, not {value!r}")

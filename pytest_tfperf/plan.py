@@ -41,9 +41,8 @@ def _check_names(specs: Iterable[SweepSpec]) -> None:
 
 def layout_of(spec: SweepSpec, arm: Arm) -> Layout:
     """The tasks that an arm needs."""
-    options = spec.strategy_options if arm.strategy == spec.strategy else {}
-    strategy = registry.get(arm.strategy)
-    return strategy.layout(arm.replicas, registry.resolve_options(strategy, options))
+    recipe = spec.recipe_of(arm)
+    return registry.get(recipe.strategy).layout(arm.replicas, recipe.strategy_options)
 
 
 def cores_per_rank(spec: SweepSpec, cores: Sequence[int]) -> int | None:

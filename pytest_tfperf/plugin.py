@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_tfperf import marker as markers
 from pytest_tfperf import options
 from pytest_tfperf.errors import TfPerfError, UsageError
 from pytest_tfperf.fixtures import ARM, SESSION, WithBenchmark, WithoutBenchmark, tf_cluster, tfperf, tfperf_replicas
@@ -50,7 +51,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     test = metafunc.definition.nodeid
     try:
-        spec = options.sweep_spec(marker, test, device_of(metafunc.definition))
+        spec = markers.sweep_spec(marker, test, device_of(metafunc.definition))
     except UsageError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     if "tfperf_replicas" not in metafunc.fixturenames:
@@ -67,7 +68,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     replicas = item.callspec.params.get("tfperf_replicas") if hasattr(item, "callspec") else None
     if not isinstance(replicas, int):  # A marker on one parameter set comes too late; the fixture says so.
         return
-    spec = replace(options.sweep_spec(marker, item.nodeid, device_of(item)), test=sweep_key(item))
+    spec = replace(markers.sweep_spec(marker, item.nodeid, device_of(item)), test=sweep_key(item))
     item.stash[ARM] = (spec, replicas, registry.get(marker.args[0]))
     if item.config.pluginmanager.hasplugin("benchmark"):
         add_benchmark_timer(item)

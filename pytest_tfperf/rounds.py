@@ -18,7 +18,6 @@ from pytest_tfperf.records.arm import Arm, Sweep, SweepSpec
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.run import ArmResult, Run
 from pytest_tfperf.records.sweep import SweepResult
-from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.units import format_number, plural
 from pytest_tfperf.workloads.base import WorkloadDefinition
 
@@ -79,15 +78,15 @@ class SweepMeasurer:
         )
 
     def _run(self, spec: SweepSpec, arm: Arm, workload: WorkloadDefinition, number: int, gpus: Sequence[str]) -> Run:
-        options = spec.strategy_options if arm.strategy == spec.strategy else {}
+        recipe = spec.recipe_of(arm)
         job = Job(
             workload=workload,
-            params=spec.workload_params,
-            strategy=arm.strategy,
-            options=strategies.resolve_options(strategies.get(arm.strategy), options),
+            params=recipe.workload_params,
+            strategy=recipe.strategy,
+            options=recipe.strategy_options,
             device=arm.device,
             policy=self._config.measurement,
-            slowdown=spec.slowdown.get("reference" if arm.is_reference else arm.replicas, 0.0),
+            slowdown=spec.slowdown_of(arm),
         )
         timeout = spec.timeout or self._config.timeout
         self._progress.status(f"{spec.test}: round {number}, {arm.label}")

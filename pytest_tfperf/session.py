@@ -10,7 +10,7 @@ from pytest_tfperf.baseline.schema import Limits
 from pytest_tfperf.baseline.store import BaselineStore
 from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.comparison.effect import efficiencies
-from pytest_tfperf.comparison.judge import judge_arm
+from pytest_tfperf.comparison.judge import Floor, judge_arm
 from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import BaselineError, MeasurementError
 from pytest_tfperf.measurement import environment as environments
@@ -87,7 +87,7 @@ class PerfSession:
             return True
         if self.config.save:
             # What is about to replace the baseline is not held against it; a floor still counts.
-            return verdict.floor is not None and verdict.floor.verdict is Verdict.REGRESSED
+            return verdict.under_floor
         return verdict.verdict is Verdict.REGRESSED
 
     def save(self, spec: SweepSpec, replicas: int, *, passed: bool) -> None:
@@ -135,15 +135,14 @@ class PerfSession:
         limits = self._store.limits(result.environment, spec.baseline_name, replicas)
         verdict = judge_arm(
             result.arm_of(replicas),
-            runs.reference,
-            runs.throughput,
-            runs.step_time,
+            runs,
             definition=result.definition,
             baseline=baseline,
             missing="" if baseline else self._why_missing(result.environment, spec, replicas),
-            floor=self._floor(limits, spec, replicas),
+            floors=self._floors(limits, spec, replicas),
             tolerance=self._tolerance(limits, spec, replicas),
             policy=self.config.comparison,
+            versus=spec.versus.strategy if spec.versus else "",
             own_reference=result.sweep.is_own_reference(replicas),
             smoke=self.config.smoke,
         )
@@ -166,11 +165,15 @@ class PerfSession:
             text += f" (there are some for: {', '.join(elsewhere)})"
         return f"{text}; --tfperf-save stores one"
 
-    def _floor(self, limits: Limits, spec: SweepSpec, replicas: int) -> tuple[float, str] | None:
+    def _floors(self, limits: Limits, spec: SweepSpec, replicas: int) -> list[Floor]:
+        floors = []
         if limits.floor is not None:
-            return limits.floor, "the baseline file"
-        floor = spec.min_efficiency.get(replicas)
-        return None if floor is None else (floor, "the test")
+            floors.append(Floor("efficiency", limits.floor, "the baseline file"))
+        elif replicas in spec.min_efficiency:
+            floors.append(Floor("efficiency", spec.min_efficiency[replicas], "the test"))
+        if replicas in spec.min_speedup:
+            floors.append(Floor("speedup", spec.min_speedup[replicas], "the test"))
+        return floors
 
     def _tolerance(self, limits: Limits, spec: SweepSpec, replicas: int) -> float:
         if limits.tolerance is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_tfperf.cluster.base import Isolation
+from pytest_tfperf.records.link import Link
 from pytest_tfperf.records.task import TaskId
 
 Mode = Literal["fork", "spawn"]
@@ -53,10 +54,24 @@ class PickPorts:
 
 @dataclass(frozen=True)
 class StartTask:
-    """Comes with two file descriptors: the task's end of its channel, and its log."""
+    """Comes with two file descriptors: the task's end of its channel, and its log.
+
+    A third, where there is one, is of the network namespace that the task is to be in.
+    """
 
     key: int
     settings: TaskSettings
+
+
+@dataclass(frozen=True)
+class StartSwitch:
+    """Comes with a file descriptor: the switch's end of its line to pytest."""
+
+    key: int
+    """As a task's: the switch's end is told by a TaskExited."""
+    link: Link
+    hosts: tuple[int, ...]
+    sys_path: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -102,6 +117,37 @@ class TaskExited:
     key: int
     code: int
     """As subprocess.Popen.returncode: negative for a signal."""
+
+
+# switch to pytest
+
+
+@dataclass(frozen=True)
+class HostReady:
+    """One for each host, in order. Comes with a descriptor of the host's network namespace."""
+
+    host: int
+
+
+@dataclass(frozen=True)
+class SwitchFailed:
+    reason: str
+
+
+# pytest to switch
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Begin anew to keep samples. The answer is a None."""
+
+    interval: float | None
+    """Seconds between samples; None: keep those of requests only."""
+
+
+@dataclass(frozen=True)
+class ReadTraffic:
+    """The answer is a Traffic: every sample since the last Sampling, and one of this moment."""
 
 
 # task to pytest

@@ -43,6 +43,21 @@ def enter() -> None:
     _bring_loopback_up()
 
 
+def create() -> int:
+    """Move this thread on into another new network namespace, with its loopback up, and give a descriptor of it.
+
+    It lives as long as a process is in it or holds a descriptor. Needs the rights that `enter` has brought.
+    """
+    _unshare(_CLONE_NEWNET)
+    _bring_loopback_up()
+    return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def join(descriptor: int) -> None:
+    """Move this thread into the network namespace of a descriptor."""
+    _check(ctypes.CDLL(None, use_errno=True).setns(ctypes.c_int(descriptor), ctypes.c_int(_CLONE_NEWNET)))
+
+
 def available() -> bool:
     """Whether `enter` would work, found out in a forked child: some systems fail it half way through."""
     if not sys.platform.startswith("linux"):
@@ -58,8 +73,11 @@ def available() -> bool:
 
 
 def _unshare(flags: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(ctypes.c_int(flags)) != 0:
+    _check(ctypes.CDLL(None, use_errno=True).unshare(ctypes.c_int(flags)))
+
+
+def _check(result: int) -> None:
+    if result != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
 

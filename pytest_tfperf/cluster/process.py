@@ -38,8 +38,10 @@ def task_environ(
         environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the order that nvidia-smi counts in
     if shares_port:
         environ["TF_GRPC_REUSE_PORT"] = "1"
+    hosts = sorted({address.rpartition(":")[0] for some in spec.values() for address in some})
+    direct = [_LOOPBACK_NAMES, *(host for host in hosts if host not in _LOOPBACK_NAMES.split(","))]
     for name in ("no_proxy", "NO_PROXY", "no_grpc_proxy"):  # gRPC would send even loopback through a proxy
-        environ[name] = ",".join(filter(None, (environ.get(name), _LOOPBACK_NAMES)))
+        environ[name] = ",".join(filter(None, (environ.get(name), *direct)))
     return environ
 
 

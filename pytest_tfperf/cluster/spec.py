@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.task import Layout, TaskId, TaskPlacement
@@ -38,6 +39,36 @@ def tf_config(spec: Mapping[str, Sequence[str]], id: TaskId) -> str:
     """The TF_CONFIG variable of one task."""
     cluster = {job: list(addresses) for job, addresses in spec.items()}
     return json.dumps({"cluster": cluster, "task": {"type": id.type, "index": id.index}})
+
+
+def on_hosts(placed: Sequence[TaskPlacement], hosts: Mapping[str, int] | Sequence[int]) -> tuple[TaskPlacement, ...]:
+    """The same tasks spread over hosts that a `Link` joins.
+
+    `hosts`: a number for each task in order, or by name, a task's (``worker:1``) before its job's (``worker``). Raises
+    UsageError where a task has no number.
+    """
+    if not isinstance(hosts, Mapping):
+        if len(hosts) != len(placed):
+            raise UsageError(f"{len(hosts)} hosts are given for {len(placed)} tasks: name one for each.")
+        return tuple(replace(one, host=host) for one, host in zip(placed, hosts, strict=True))
+    known = {str(one.id) for one in placed} | {one.id.type for one in placed}
+    if unknown := sorted(set(hosts) - known):
+        raise UsageError(f"{', '.join(unknown)} is given a host but is not in the cluster.")
+    spread = []
+    for one in placed:
+        host = hosts.get(str(one.id), hosts.get(one.id.type))
+        if host is None:
+            raise UsageError(f"{one.id} is given no host.")
+        spread.append(replace(one, host=host))
+    return tuple(spread)
+
+
+def host_address(host: int) -> str:
+    """The address of a host on the network that joins the cluster's hosts, 10.0.0.0/16."""
+    if not 0 <= host < 65_000:
+        raise UsageError(f"{host} is no number of a host; count them from 0.")
+    high, low = divmod(host + 1, 256)
+    return f"10.0.{high}.{low}"
 
 
 def placements(

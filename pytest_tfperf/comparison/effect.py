@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import Comparison, Figures, Metric
+from pytest_tfperf.records.estimate import Estimate
+from pytest_tfperf.records.sweep import PairedRuns
 from pytest_tfperf.stats import summary
 
 _SHOWN_CONFIDENCE = 0.95
@@ -23,15 +25,19 @@ def efficiencies(reference: Sequence[float], throughput: Sequence[float], replic
     return tuple(now / (replicas * one) for one, now in zip(reference, throughput))
 
 
-def figures(
-    reference: Sequence[float], throughput: Sequence[float], step_time: Sequence[float], replicas: int
-) -> Figures:
+def figures(runs: PairedRuns, replicas: int) -> Figures:
     """Sum up paired runs; throughputs in examples/s of the whole job, step times in seconds."""
+
+    def mean(values: Sequence[float]) -> Estimate:
+        return summary.geometric_mean(values, _SHOWN_CONFIDENCE)
+
     return Figures(
-        reference=summary.geometric_mean(reference, _SHOWN_CONFIDENCE),
-        throughput=summary.geometric_mean(throughput, _SHOWN_CONFIDENCE),
-        efficiency=summary.geometric_mean(efficiencies(reference, throughput, replicas), _SHOWN_CONFIDENCE),
-        step_time=summary.geometric_mean(step_time, _SHOWN_CONFIDENCE),
+        reference=mean(runs.reference),
+        throughput=mean(runs.throughput),
+        efficiency=mean(efficiencies(runs.reference, runs.throughput, replicas)),
+        step_time=mean(runs.step_time),
+        # As with efficiency: the two of a round ran within minutes, so their ratio is free of slow drift.
+        speedup=mean([own / other for own, other in zip(runs.throughput, runs.versus)]) if runs.versus else None,
     )
 
 
@@ -56,8 +62,7 @@ def compare(
 
 
 def compare_arm(
-    reference: Sequence[float],
-    throughput: Sequence[float],
+    runs: PairedRuns,
     baseline: BaselineEntry,
     label: str,
     tolerance: float,
@@ -66,15 +71,15 @@ def compare_arm(
     own_reference: bool,
 ) -> tuple[Comparison, ...]:
     """T(1), T(N) and E(N) against the baseline; only T(1) for an arm that is its own reference."""
-    comparisons = [compare("reference", "T(1)", reference, baseline.reference_throughput, tolerance, policy)]
+    comparisons = [compare("reference", "T(1)", runs.reference, baseline.reference_throughput, tolerance, policy)]
     if not own_reference:
         count = baseline.replicas
         comparisons += [
-            compare("throughput", label, throughput, baseline.throughput, tolerance, policy),
+            compare("throughput", label, runs.throughput, baseline.throughput, tolerance, policy),
             compare(
                 "efficiency",
                 f"E({count})",
-                efficiencies(reference, throughput, count),
+                efficiencies(runs.reference, runs.throughput, count),
                 efficiencies(baseline.reference_throughput, baseline.throughput, count),
                 tolerance,
                 policy,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import isinf
+from typing import Literal
 
 from pytest_tfperf.comparison.effect import compare_arm, figures
 from pytest_tfperf.config import ComparisonPolicy
@@ -17,6 +19,7 @@ from pytest_tfperf.records.comparison import (
     MetricVerdict,
     Verdict,
 )
+from pytest_tfperf.records.sweep import PairedRuns
 from pytest_tfperf.units import format_percent
 
 # Worst first: an arm's verdict is the worst of its figures'.
@@ -45,47 +48,58 @@ def _why_undecided(comparison: Comparison, tolerance: float) -> str:
     )
 
 
-def judge_floor(floor: float, origin: str, now: Figures) -> FloorVerdict:
-    """Missed or met only where the whole interval of E(N) lies on one side."""
-    if now.efficiency.high < floor:
-        return FloorVerdict(floor, origin, Verdict.REGRESSED)
-    if now.efficiency.low >= floor:
-        return FloorVerdict(floor, origin, Verdict.UNCHANGED)
-    return FloorVerdict(floor, origin, Verdict.INCONCLUSIVE)
+@dataclass(frozen=True)
+class Floor:
+    """The lowest E(N) or S(N) allowed, and where that was set."""
+
+    kind: Literal["efficiency", "speedup"]
+    value: float
+    origin: str
+
+
+def judge_floor(floor: Floor, now: Figures, replicas: int) -> FloorVerdict | None:
+    """Missed or met only where the whole interval lies on one side; None where there is no such figure."""
+    seen = now.efficiency if floor.kind == "efficiency" else now.speedup
+    if seen is None:
+        return None
+    verdict = Verdict.INCONCLUSIVE
+    if seen.high < floor.value:
+        verdict = Verdict.REGRESSED
+    elif seen.low >= floor.value:
+        verdict = Verdict.UNCHANGED
+    return FloorVerdict(f"{floor.kind[0].upper()}({replicas})", seen, floor.value, floor.origin, verdict)
 
 
 def judge_arm(
     arm: Arm,
-    reference: Sequence[float],
-    throughput: Sequence[float],
-    step_time: Sequence[float],
+    runs: PairedRuns,
     *,
     definition: Mapping[str, Scalar],
     baseline: BaselineEntry | None,
     missing: str,
-    floor: tuple[float, str] | None,
+    floors: Sequence[Floor],
     tolerance: float,
     policy: ComparisonPolicy,
+    versus: str = "",
     own_reference: bool = False,
     smoke: str = "",
 ) -> ArmVerdict:
     """Decide about one arm from its paired runs.
 
     Args:
-        reference, throughput: examples/s of the reference and of the arm, one per round, paired.
-        step_time: seconds, one per round.
         definition: what was measured; a baseline of another one is incomparable.
         baseline: the stored measurement of this environment, None where there is none.
         missing: why there is none, for the reader.
-        floor: lowest E(N) allowed and where it was set.
+        versus: what S(N) is the ratio to, for the reader.
         own_reference: True where T(N) is T(1), so that E(N) is not judged.
         smoke: where not empty, nothing is judged, for this reason.
     """
-    now = figures(reference, throughput, step_time, arm.replicas)
+    now = figures(runs, arm.replicas)
     if smoke:
-        return ArmVerdict(arm, Verdict.INCONCLUSIVE, now, (), None, (f"not judged: {smoke}",), baseline)
-    floor_verdict = judge_floor(floor[0], floor[1], now) if floor and not own_reference else None
-    reasons = [_floor_reason(arm, floor_verdict, now)] if floor_verdict else []
+        return ArmVerdict(arm, Verdict.INCONCLUSIVE, now, (), (), (f"not judged: {smoke}",), baseline, versus)
+    wanted = [floor for floor in floors if not (own_reference and floor.kind == "efficiency")]
+    judged = tuple(filter(None, (judge_floor(floor, now, arm.replicas) for floor in wanted)))
+    reasons = [_floor_reason(floor) for floor in judged]
     metrics: tuple[MetricVerdict, ...] = ()
     if baseline is None:
         verdict = Verdict.NO_BASELINE
@@ -94,19 +108,16 @@ def judge_arm(
         verdict = Verdict.INCOMPARABLE
         reasons.append("the baseline measured something else: " + "; ".join(differences))
     else:
-        comparisons = compare_arm(
-            reference, throughput, baseline, arm.label, tolerance, policy, own_reference=own_reference
-        )
+        comparisons = compare_arm(runs, baseline, arm.label, tolerance, policy, own_reference=own_reference)
         metrics = _excuse_efficiency(tuple(judge_metric(each, tolerance) for each in comparisons))
         verdict = next(
             each for each in _SEVERITY if any(metric.verdict is each and not metric.excused for metric in metrics)
         )
         reasons += [metric.reason for metric in metrics if metric.reason]
-    if floor_verdict is not None and floor_verdict.verdict is Verdict.REGRESSED:
-        verdict = Verdict.REGRESSED
-    elif floor_verdict is not None and floor_verdict.verdict is Verdict.INCONCLUSIVE:
-        verdict = verdict if verdict is Verdict.REGRESSED else Verdict.INCONCLUSIVE
-    return ArmVerdict(arm, verdict, now, metrics, floor_verdict, tuple(filter(None, reasons)), baseline)
+    for open_or_missed in (Verdict.INCONCLUSIVE, Verdict.REGRESSED):
+        if any(floor.verdict is open_or_missed for floor in judged) and verdict is not Verdict.REGRESSED:
+            verdict = open_or_missed
+    return ArmVerdict(arm, verdict, now, metrics, judged, tuple(filter(None, reasons)), baseline, versus)
 
 
 def _excuse_efficiency(metrics: tuple[MetricVerdict, ...]) -> tuple[MetricVerdict, ...]:
@@ -126,17 +137,17 @@ def _excuse_efficiency(metrics: tuple[MetricVerdict, ...]) -> tuple[MetricVerdic
     return tuple(excused if metric is efficiency else metric for metric in metrics)
 
 
-def _floor_reason(arm: Arm, verdict: FloorVerdict, now: Figures) -> str:
-    if verdict.verdict is Verdict.UNCHANGED:
+def _floor_reason(floor: FloorVerdict) -> str:
+    if floor.verdict is Verdict.UNCHANGED:
         return ""
-    label, seen = f"E({arm.replicas})", now.efficiency
-    if verdict.verdict is Verdict.REGRESSED:
-        return f"{label} {seen.value:.3f} is under its floor {verdict.floor:.3f} (set in {verdict.origin})"
+    seen, label = floor.now, floor.label
+    if floor.verdict is Verdict.REGRESSED:
+        return f"{label} {seen.value:.3f} is under its floor {floor.floor:.3f} (set in {floor.origin})"
     if seen.n < 2:
-        return f"{label}: one run cannot say whether its floor {verdict.floor:.3f} is met"
+        return f"{label}: one run cannot say whether its floor {floor.floor:.3f} is met"
     return (
         f"{label} {seen.value:.3f} [{seen.low:.3f}, {seen.high:.3f}] does not say whether its floor "
-        f"{verdict.floor:.3f} is met; more rounds would"
+        f"{floor.floor:.3f} is met; more rounds would"
     )
 
 

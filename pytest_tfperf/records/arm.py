@@ -8,24 +8,54 @@ from typing import Literal
 
 Device = Literal["cpu", "gpu"]
 Scalar = str | int | float | bool | None
+Role = Literal["measured", "reference", "versus"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an arm trains the workload: everything that may differ between the arms of one test."""
+
+    strategy: str
+    strategy_options: Mapping[str, Scalar] = field(default_factory=dict)
+    """Every option of the strategy, defaults included."""
+    workload_params: Mapping[str, object] = field(default_factory=dict)
+    """Every parameter of the workload, defaults included."""
+
+    @property
+    def definition(self) -> dict[str, Scalar]:
+        """The recipe flat and printable, keys in a fixed order."""
+        facts: dict[str, Scalar] = {"strategy": self.strategy}
+        for prefix, values in (("strategy", self.strategy_options), ("workload", self.workload_params)):
+            for key in sorted(values):
+                value = values[key]
+                facts[f"{prefix}.{key}"] = (
+                    value if isinstance(value, (str, int, float, bool, type(None))) else repr(value)
+                )
+        return facts
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A workload under a strategy at one replica count."""
+    """A workload under a strategy at one replica count, and its part in a sweep."""
 
     workload: str
     strategy: str
     replicas: int
     device: Device
-    is_reference: bool = False
+    role: Role = "measured"
+
+    @property
+    def is_reference(self) -> bool:
+        return self.role == "reference"
 
     @property
     def label(self) -> str:
         """`T(4)`; an arm of one replica names its strategy, as it is not the reference T(1)."""
         if self.is_reference:
             return "T(1)"
-        return f"T({self.replicas})" if self.replicas > 1 else f"T(1) {self.strategy}"
+        if self.role == "versus" or self.replicas == 1:
+            return f"T({self.replicas}) {self.strategy}"
+        return f"T({self.replicas})"
 
 
 @dataclass(frozen=True)
@@ -35,24 +65,28 @@ class SweepSpec:
     test: str
     """Node id without the replica count, for instance ``perf_tests/test_a.py::test_a``."""
     workload: str
-    strategy: str
+    recipe: Recipe
+    reference: Recipe
+    """How T(1) is measured."""
     replicas: tuple[int, ...]
     device: Device
-    workload_params: Mapping[str, object] = field(default_factory=dict)
-    """Every parameter of the workload, defaults included."""
-    strategy_options: Mapping[str, object] = field(default_factory=dict)
-    """Every option of the strategy, defaults included."""
+    versus: Recipe | None = None
+    """What the recipe must be faster than, measured beside it in every round at the same replica count."""
     min_efficiency: Mapping[int, float] = field(default_factory=dict)
     """Floor of E(N) by replica count, as a fraction."""
+    min_speedup: Mapping[int, float] = field(default_factory=dict)
+    """Floor of S(N) = T(N) / T(N) of `versus`, by replica count."""
     tolerance: Mapping[int, float] = field(default_factory=dict)
     """Largest relative loss that is no regression, by replica count; empty: the session's."""
     rounds: int | None = None
-    reference: str = "single"
-    """Strategy under which T(1) is measured."""
     variant: str | None = None
     slowdown: Mapping[int | str, float] = field(default_factory=dict)
     """For testing the gate: arm (replica count or ``"reference"``) to fraction by which its steps take longer."""
     timeout: float | None = None
+
+    @property
+    def strategy(self) -> str:
+        return self.recipe.strategy
 
     @property
     def baseline_name(self) -> str:
@@ -63,23 +97,35 @@ class SweepSpec:
     def definition(self) -> dict[str, Scalar]:
         """What was measured, flat and printable: a baseline of another definition is incomparable.
 
-        The slowdown is left out on purpose: it is a fault to be found, not another thing to measure.
+        The slowdown is left out on purpose: it is a fault to be found, not another thing to measure. So is what the
+        recipe is held against, as no baseline holds it.
         """
-        facts: dict[str, Scalar] = {"scaling": "weak", "reference": self.reference, "device": self.device}
-        for prefix, values in (("workload", self.workload_params), ("strategy", self.strategy_options)):
-            for key in sorted(values):
-                value = values[key]
-                facts[f"{prefix}.{key}"] = (
-                    value if isinstance(value, (str, int, float, bool, type(None))) else repr(value)
-                )
-        return facts
+        own = self.recipe.definition
+        del own["strategy"]
+        return {"scaling": "weak", "reference": self.reference.strategy, "device": self.device, **own}
+
+    def recipe_of(self, arm: Arm) -> Recipe:
+        if arm.role == "versus" and self.versus is not None:
+            return self.versus
+        return self.reference if arm.is_reference else self.recipe
+
+    def slowdown_of(self, arm: Arm) -> float:
+        """Fraction by which the arm's steps are to take longer; 0 for nearly all."""
+        if arm.role == "versus":
+            return 0.0
+        return self.slowdown.get("reference" if arm.is_reference else arm.replicas, 0.0)
 
     @property
     def reference_arm(self) -> Arm:
-        return Arm(self.workload, self.reference, 1, self.device, is_reference=True)
+        return Arm(self.workload, self.reference.strategy, 1, self.device, "reference")
 
     def arm(self, replicas: int) -> Arm:
-        return Arm(self.workload, self.strategy, replicas, self.device)
+        return Arm(self.workload, self.recipe.strategy, replicas, self.device)
+
+    def versus_arm(self, replicas: int) -> Arm | None:
+        if self.versus is None:
+            return None
+        return Arm(self.workload, self.versus.strategy, replicas, self.device, "versus")
 
 
 @dataclass(frozen=True)
@@ -92,12 +138,14 @@ class Sweep:
     @property
     def arms(self) -> tuple[Arm, ...]:
         """Every arm of a round, the reference first; one arm serves twice where it is its own reference."""
-        arms = [self.spec.reference_arm]
+        spec = self.spec
+        arms = [spec.reference_arm]
         for count in self.replicas:
-            if not self.is_own_reference(count):
-                arms.append(self.spec.arm(count))
+            own = [] if self.is_own_reference(count) else [spec.arm(count)]
+            rival = spec.versus_arm(count)
+            arms += [*own, *([rival] if rival else [])]
         return tuple(arms)
 
     def is_own_reference(self, replicas: int) -> bool:
         """True where T(N) and T(1) are one and the same arm, so that E(N) is 1 and says nothing."""
-        return replicas == 1 and self.spec.strategy == self.spec.reference
+        return replicas == 1 and self.spec.recipe == self.spec.reference

@@ -39,6 +39,8 @@ class Figures:
     throughput: Estimate
     efficiency: Estimate
     step_time: Estimate
+    speedup: Estimate | None = None
+    """S(N): throughput over that of the arm it is held against; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,11 @@ class MetricVerdict:
 
 @dataclass(frozen=True)
 class FloorVerdict:
-    """E(N) against its floor: `unchanged` where it is met for sure, `regressed` where it is missed for sure."""
+    """E(N) or S(N) against its floor: `unchanged` where it is met for sure, `regressed` where it is missed for sure."""
 
+    label: str
+    """``E(4)`` or ``S(4)``."""
+    now: Estimate
     floor: float
     origin: str
     """Where the floor was set: the test or the baseline file."""
@@ -88,7 +93,14 @@ class ArmVerdict:
     verdict: Verdict
     figures: Figures
     metrics: tuple[MetricVerdict, ...]
-    floor: FloorVerdict | None
+    floors: tuple[FloorVerdict, ...]
     reasons: tuple[str, ...]
     """Why, in words, most important first."""
     baseline: BaselineEntry | None
+    versus: str = ""
+    """Strategy that S(N) is the ratio to."""
+
+    @property
+    def under_floor(self) -> bool:
+        """True where E(N) or S(N) misses its floor for sure."""
+        return any(floor.verdict is Verdict.REGRESSED for floor in self.floors)

@@ -18,6 +18,8 @@ class PairedRuns:
     reference_step_time: tuple[float, ...]
     throughput: tuple[float, ...]
     step_time: tuple[float, ...]
+    versus: tuple[float, ...] = ()
+    """Throughput of what the arm is held against, where there is such an arm."""
 
 
 @dataclass(frozen=True)
@@ -43,22 +45,29 @@ class SweepResult:
         return spec.reference_arm if self.sweep.is_own_reference(replicas) else spec.arm(replicas)
 
     def error_of(self, replicas: int) -> Exception | None:
-        """The fault that leaves the arm, or its reference, without a result."""
-        return self.results[self.arm_of(replicas)].error or self.results[self.sweep.spec.reference_arm].error
+        """The fault that leaves the arm, its reference or what it is held against without a result."""
+        errors = (self.results[arm].error for arm in self._arms_of(replicas))
+        return next((error for error in errors if error is not None), None)
 
     def paired(self, replicas: int) -> PairedRuns:
-        reference = {run.round: run for run in self.results[self.sweep.spec.reference_arm].runs}
-        pairs = [
-            (reference[run.round], run) for run in self.results[self.arm_of(replicas)].runs if run.round in reference
-        ]
+        """Runs of the rounds in which every arm that the count needs was measured."""
+        by_round = [{run.round: run for run in self.results[arm].runs} for arm in self._arms_of(replicas)]
+        rounds = [number for number in by_round[0] if all(number in runs for runs in by_round)]
+        own, reference, *versus = ([runs[number] for number in rounds] for runs in by_round)
         return PairedRuns(
-            tuple(one.throughput for one, _ in pairs),
-            tuple(one.step_time for one, _ in pairs),
-            tuple(run.throughput for _, run in pairs),
-            tuple(run.step_time for _, run in pairs),
+            reference=tuple(run.throughput for run in reference),
+            reference_step_time=tuple(run.step_time for run in reference),
+            throughput=tuple(run.throughput for run in own),
+            step_time=tuple(run.step_time for run in own),
+            versus=tuple(run.throughput for runs in versus for run in runs),
         )
 
     def warnings_of(self, replicas: int) -> tuple[str, ...]:
         """What was odd about the runs, each once, in the order in which it was seen."""
-        runs = (*self.results[self.sweep.spec.reference_arm].runs, *self.results[self.arm_of(replicas)].runs)
+        runs = [run for arm in dict.fromkeys(self._arms_of(replicas)) for run in self.results[arm].runs]
         return tuple(dict.fromkeys(f"{run.arm.label}, {warning}" for run in runs for warning in run.warnings))
+
+    def _arms_of(self, replicas: int) -> list[Arm]:
+        """The arm itself, its reference, and what it is held against, if anything."""
+        versus = self.sweep.spec.versus_arm(replicas)
+        return [self.arm_of(replicas), self.sweep.spec.reference_arm, *([versus] if versus else [])]

@@ -35,6 +35,8 @@ class TaskPlacement:
     """GPU indices or UUIDs as for CUDA_VISIBLE_DEVICES; empty: no GPU is visible to the task."""
     cores: tuple[int, ...] | None = None
     """CPU cores that the task is pinned to; None: every core that pytest itself may use."""
+    host: int = 0
+    """Host that the task is on, where the cluster's hosts are joined by a `Link`."""
 
 
 @dataclass(frozen=True)

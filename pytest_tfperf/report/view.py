@@ -78,14 +78,28 @@ def arm_view(
 
 def _rows(verdict: ArmVerdict) -> tuple[Row, ...]:
     if verdict.metrics:
-        return tuple(_compared(metric, verdict.floor) for metric in verdict.metrics)
+        compared = tuple(_compared(metric, _floor_of(verdict, metric.comparison.label)) for metric in verdict.metrics)
+        return (*compared, *_speedup(verdict))
     figures, arm = verdict.figures, verdict.arm
     rows = [_alone("T(1)", "examples/s", _with_noise(figures.reference))]
     if not arm.is_reference:
         rows.append(_alone(arm.label, "examples/s", _with_noise(figures.throughput)))
         now = f"{figures.efficiency.value:.3f}"
-        rows.append(_alone(f"E({arm.replicas})", "", now, verdict.floor))
-    return tuple(rows)
+        rows.append(_alone(f"E({arm.replicas})", "", now, _floor_of(verdict, f"E({arm.replicas})")))
+    return (*rows, *_speedup(verdict))
+
+
+def _speedup(verdict: ArmVerdict) -> tuple[Row, ...]:
+    """How many times the arm is as fast as what it is held against."""
+    seen = verdict.figures.speedup
+    if seen is None:
+        return ()
+    label = f"S({verdict.arm.replicas})"
+    return (_alone(label, f"x {verdict.versus}", _with_noise(seen), _floor_of(verdict, label)),)
+
+
+def _floor_of(verdict: ArmVerdict, label: str) -> FloorVerdict | None:
+    return next((floor for floor in verdict.floors if floor.label == label), None)
 
 
 def _compared(metric: MetricVerdict, floor: FloorVerdict | None) -> Row:

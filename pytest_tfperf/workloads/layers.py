@@ -11,6 +11,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from pytest_tfperf.errors import UsageError
+
+PRECISIONS = ("float32", "float16", "bfloat16")
 Layer = Callable[[Any], Any]
 
 
@@ -46,60 +49,140 @@ def state_variable(initial: Any, name: str, *, averaged: bool = True) -> Any:
 class Network:
     """Base of the built-in models: makes layers and lists their variables in the order they were made.
 
-    Variables are float32; `precision` is the type that convolutions compute in.
+    Variables are float32; `precision` is the type that convolutions and hidden layers compute in. A subclass has
+    its forward pass in `forward`.
+
+    Raises:
+        UsageError: there is no such precision here.
     """
 
     def __init__(self, precision: str = "float32") -> None:
+        if precision not in PRECISIONS:
+            raise UsageError(f"A built-in model's precision is one of {', '.join(PRECISIONS)}, not {precision!r}.")
         self.precision = precision
         self.trainable_variables: list[Any] = []
         self.state: list[Any] = []
 
-    def conv(self, name: str, inputs: int, filters: int, kernel: int, stride: int = 1) -> Layer:
-        """A convolution without bias, SAME padding: (n, h, w, inputs) to (n, h/stride, w/stride, filters).
+    def __call__(self, x: Any) -> Any:
+        import tensorflow as tf
 
-        Initialised as He et al. 2015 (arXiv:1502.01852) for ReLU.
+        # No Python control flow here depends on a tensor. AutoGraph would only take time, and complain in the log
+        # of annotations that it cannot evaluate in nested functions.
+        return tf.autograph.experimental.do_not_convert(self.forward)(x)
+
+    def forward(self, x: Any) -> Any:
+        raise NotImplementedError
+
+    def conv(
+        self,
+        name: str,
+        inputs: int,
+        filters: int,
+        kernel: int | tuple[int, int],
+        stride: int = 1,
+        *,
+        padding: str = "SAME",
+        bias: bool = False,
+    ) -> Layer:
+        """A convolution: (n, h, w, inputs) to (n, h/stride, w/stride, filters) with SAME padding.
+
+        Initialised as He et al. 2015 (arXiv:1502.01852) for ReLU; a bias starts at 0.
         """
         import tensorflow as tf
 
-        shape = (kernel, kernel, inputs, filters)
-        stddev = math.sqrt(2.0 / (kernel * kernel * inputs))
+        height, width = (kernel, kernel) if isinstance(kernel, int) else kernel
+        shape = (height, width, inputs, filters)
+        stddev = math.sqrt(2.0 / (height * width * inputs))
         weights = self._variable(lambda: tf.random.normal(shape, stddev=stddev), f"{name}/kernel")
-        return lambda x: tf.nn.conv2d(x, tf.cast(weights, self.precision), strides=stride, padding="SAME")
+        offset = self._variable(lambda: tf.zeros([filters]), f"{name}/bias") if bias else None
 
-    def dense(self, name: str, inputs: int, outputs: int) -> Layer:
-        """A float32 product with bias: (n, inputs) to (n, outputs); Glorot uniform (Glorot & Bengio 2010), bias 0."""
-        import tensorflow as tf
+        def convolve(x: Any) -> Any:
+            y = tf.nn.conv2d(x, tf.cast(weights, self.precision), strides=stride, padding=padding)
+            return y if offset is None else tf.nn.bias_add(y, tf.cast(offset, self.precision))
 
-        limit = math.sqrt(6.0 / (inputs + outputs))
-        kernel = self._variable(lambda: tf.random.uniform((inputs, outputs), -limit, limit), f"{name}/kernel")
-        bias = self._variable(lambda: tf.zeros([outputs]), f"{name}/bias")
-        return lambda x: tf.nn.bias_add(tf.matmul(x, kernel), bias)
+        return convolve
 
-    def batch_norm(self, name: str, channels: int, gamma: float = 1.0) -> Layer:
-        """Fused batch normalisation in training mode (Ioffe & Szegedy 2015); moving averages decay by 0.9.
+    def dense(
+        self, name: str, inputs: int, outputs: int, *, precision: str = "float32", bias: bool = True, he: bool = False
+    ) -> Layer:
+        """A product, with bias unless told: (n, inputs) to (n, outputs), in float32 unless told.
 
-        Statistics and scale are float32 whatever the precision. A replica normalises over its own batch.
+        Glorot uniform (Glorot & Bengio 2010), or as He et al. 2015 (arXiv:1502.01852) for ReLU; bias 0.
         """
         import tensorflow as tf
 
-        scale = self._variable(lambda: tf.fill([channels], gamma), f"{name}/gamma")
+        limit = math.sqrt(6.0 / (inputs if he else inputs + outputs))
+        kernel = self._variable(lambda: tf.random.uniform((inputs, outputs), -limit, limit), f"{name}/kernel")
+        offset = self._variable(lambda: tf.zeros([outputs]), f"{name}/bias") if bias else None
+
+        def multiply(x: Any) -> Any:
+            y = tf.matmul(tf.cast(x, precision), tf.cast(kernel, precision))
+            return y if offset is None else tf.nn.bias_add(y, tf.cast(offset, precision))
+
+        return multiply
+
+    def batch_norm(
+        self,
+        name: str,
+        channels: int,
+        gamma: float = 1.0,
+        *,
+        scale: bool = True,
+        decay: float = 0.9,
+        epsilon: float = 1.001e-5,
+    ) -> Layer:
+        """Fused batch normalisation of (n, h, w, channels) in training mode (Ioffe & Szegedy 2015).
+
+        Statistics and scale are float32 whatever the precision. A replica normalises over its own batch. `gamma`
+        is the scale's start; without `scale` it stays 1. `decay` is that of the moving averages.
+        """
+        import tensorflow as tf
+
+        factor = self._variable(lambda: tf.fill([channels], gamma), f"{name}/gamma") if scale else None
         offset = self._variable(lambda: tf.zeros([channels]), f"{name}/beta")
         mean = state_variable(lambda: tf.zeros([channels]), f"{name}/moving_mean")
         variance = state_variable(lambda: tf.ones([channels]), f"{name}/moving_variance")
         self.state += [mean, variance]
 
         def normalise(x: Any) -> Any:
+            by = tf.ones([channels]) if factor is None else factor
             y, batch_mean, batch_variance = tf.compat.v1.nn.fused_batch_norm(
-                x, scale, offset, epsilon=1.001e-5, is_training=True
+                x, by, offset, epsilon=epsilon, is_training=True
             )
             for moving, batch in ((mean, batch_mean), (variance, batch_variance)):
-                run_with_step(moving.assign_sub(0.1 * (moving - batch), read_value=False))
+                run_with_step(moving.assign_sub((1.0 - decay) * (moving - batch), read_value=False))
             return y
 
         return normalise
+
+    def conv_norm(
+        self,
+        name: str,
+        inputs: int,
+        filters: int,
+        kernel: int | tuple[int, int],
+        stride: int = 1,
+        gamma: float = 1.0,
+    ) -> Layer:
+        """A convolution without bias, SAME padding, and its batch normalisation."""
+        conv = self.conv(f"{name}/conv", inputs, filters, kernel, stride)
+        norm = self.batch_norm(f"{name}/norm", filters, gamma)
+        return lambda x: norm(conv(x))
 
     def _variable(self, initial: Callable[[], Any], name: str) -> Any:
         import tensorflow as tf
 
         self.trainable_variables.append(tf.Variable(initial, name=name))
         return self.trainable_variables[-1]
+
+
+def dropout(x: Any, rate: float) -> Any:
+    """Zero a share `rate` of the values and scale up the others (Srivastava et al. 2014); nothing at rate 0."""
+    import tensorflow as tf
+
+    return tf.nn.dropout(x, rate) if rate else x
+
+
+def scaled(filters: int, width: float) -> int:
+    """A layer's filters in a network `width` times as wide, at least 1."""
+    return max(1, round(filters * width))

@@ -21,7 +21,7 @@ _BUILT_IN = {
 RESERVED = frozenset(
     (
         *("strategy", "replicas", "min_efficiency", "tolerance", "rounds", "reference"),
-        *("variant", "slowdown", "timeout", "name", "xla"),
+        *("variant", "slowdown", "timeout", "versus", "min_speedup", "name", "xla"),
     )
 )
 """Words of the marker itself, and `xla`, which the decorator declares for every workload."""

@@ -66,6 +66,11 @@ def test_it(colour, tfperf):
         ),
         ('"smallconv", strategy="single", batch_size="many"', "*batch_size*many*"),
         ('"smallconv", strategy="ps_async", ps=0', "*ps*0*"),
+        ('"smallconv", strategy="single", min_speedup=2', "*argument 'min_speedup' needs 'versus'*"),
+        ('"smallconv", strategy="single", versus="single"', "*'versus' describes the very thing*"),
+        ('"smallconv", strategy="single", versus=3', "*argument 'versus' takes a strategy*3*"),
+        ('"smallconv", strategy="single", versus={"ps": 2}', "*unknown argument 'ps'*"),
+        ('"smallconv", strategy="single", versus={"batch_size": 1}, min_speedup=-2', "*'min_speedup' takes*-2*"),
     ],
 )
 def test_a_wrong_argument_names_file_test_and_argument(pytester: pytest.Pytester, marker: str, message: str) -> None:

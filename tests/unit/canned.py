@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_tfperf.comparison.judge import judge_arm
+from pytest_tfperf.comparison.judge import Floor, judge_arm
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.arm import Arm, Scalar
 from pytest_tfperf.records.baseline import BaselineEntry, Provenance
 from pytest_tfperf.records.comparison import ArmVerdict
 from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.sweep import PairedRuns
 
 FOUR = Arm("resnet50", "multi_worker_mirrored", 4, "gpu")
 NOISE = (1.002, 0.998, 1.001, 0.999, 1.0)
@@ -47,19 +48,29 @@ def judged(
     tolerance: float = 0.03,
     missing: str = "",
     smoke: str = "",
+    versus: float | None = None,
+    speedup_floor: float | None = None,
 ) -> ArmVerdict:
     """Judge four replicas against `stored`, or against the usual baseline unless one is said to be missing."""
+    floors = [] if floor is None else [Floor("efficiency", floor, "the test")]
+    if speedup_floor is not None:
+        floors.append(Floor("speedup", speedup_floor, "the test"))
     if stored is None and not missing:
         stored = baseline()
     return judge_arm(
         FOUR,
-        runs(one, noise),
-        runs(four, noise[::-1]),
-        runs(1024 / four, noise),
+        PairedRuns(
+            reference=runs(one, noise),
+            reference_step_time=runs(256 / one, noise),
+            throughput=runs(four, noise[::-1]),
+            step_time=runs(1024 / four, noise),
+            versus=runs(versus, noise) if versus else (),
+        ),
         definition=DEFINITION,
         baseline=stored,
         missing=missing,
-        floor=None if floor is None else (floor, "the test"),
+        floors=floors,
+        versus="mirrored" if versus else "",
         tolerance=tolerance,
         policy=ComparisonPolicy(),
         smoke=smoke,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +11,8 @@ from hypothesis import strategies as st
 from pytest_tfperf.comparison.judge import judge_arm
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.diagnosis.moved import what_moved
-from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
+from pytest_tfperf.records.sweep import PairedRuns
 from tests.unit.canned import DEFINITION, FOUR, baseline, judged, runs
 
 
@@ -88,13 +90,18 @@ def test_a_certain_but_small_loss_is_unchanged() -> None:
 
 def test_noise_that_hits_both_arms_of_a_round_does_not_hide_a_loss_of_scaling() -> None:
     wild = (0.7, 1.3, 1.0, 0.8, 1.25)
+    stored = replace(baseline(), reference_throughput=runs(5700, wild), throughput=runs(20500, wild))
+    together = PairedRuns(runs(5700, wild), runs(0.05, wild), runs(18000, wild), runs(0.05, wild))
     now = judge_arm(
-        FOUR, runs(5700, wild), runs(18000, wild), runs(0.05, wild),
+        FOUR,
+        together,
         definition=DEFINITION,
-        baseline=BaselineEntry(**{**vars(baseline()), "reference_throughput": runs(5700, wild),
-                                  "throughput": runs(20500, wild)}),
-        missing="", floor=None, tolerance=0.03, policy=ComparisonPolicy(),
-    )  # fmt: skip
+        baseline=stored,
+        missing="",
+        floors=[],
+        tolerance=0.03,
+        policy=ComparisonPolicy(),
+    )
     assert by_label(now) == {"T(1)": "inconclusive", "T(4)": "inconclusive", "E(4)": "regressed"}
 
 
@@ -114,10 +121,20 @@ def test_one_run_decides_nothing() -> None:
 )
 def test_floor_is_judged_with_certainty(floor: float, expected: Verdict) -> None:
     verdict = judged(floor=floor)
-    assert verdict.floor is not None
-    assert verdict.floor.verdict is expected
+    (judged_floor,) = verdict.floors
+    assert judged_floor.verdict is expected
+    assert verdict.under_floor == (expected is Verdict.REGRESSED)
     assert verdict.verdict is expected
     assert any("more rounds would" in reason for reason in verdict.reasons) == (expected is Verdict.INCONCLUSIVE)
+
+
+@pytest.mark.parametrize(("floor", "expected"), [(2.5, Verdict.REGRESSED), (1.9, Verdict.UNCHANGED)])
+def test_speedup_over_another_strategy_has_a_floor_too(floor: float, expected: Verdict) -> None:
+    verdict = judged(versus=10000, speedup_floor=floor)
+    assert verdict.verdict is expected
+    assert verdict.figures.speedup is not None
+    assert verdict.figures.speedup.value == pytest.approx(2.05)
+    assert any("S(4) 2.050 is under its floor 2.500" in reason for reason in verdict.reasons) == (floor == 2.5)
 
 
 def test_a_missed_floor_fails_without_a_baseline_and_says_both() -> None:
@@ -134,7 +151,7 @@ def test_no_baseline_is_said() -> None:
 
 def test_another_definition_is_incomparable_and_names_what_differs() -> None:
     other = baseline()
-    other = BaselineEntry(**{**vars(other), "definition": {**DEFINITION, "workload.batch_size": 128}})
+    other = replace(other, definition={**DEFINITION, "workload.batch_size": 128})
     verdict = judged(stored=other)
     assert verdict.verdict is Verdict.INCOMPARABLE
     assert verdict.reasons == ("the baseline measured something else: workload.batch_size was 128, is 256",)

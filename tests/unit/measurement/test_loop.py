@@ -113,10 +113,10 @@ def test_all_tasks_follow_the_slowest_in_warm_up_and_window_size() -> None:
         asked.append((point, value))
         if point == "step time":
             return [value, 0.5]
-        return [value, 0.0] if len([p for p, _ in asked if p.startswith("warm-up")]) < 3 else [value, 2.0]
+        return [value, 0.0] if len([p for p, _ in asked if p.startswith("warm-up")]) < 6 else [value, 2.0]
 
     result = Loop(step, clock, POLICY, agree).measure(synchronous=True)
-    assert len([point for point, _ in asked if point.startswith("warm-up")]) == 3
+    assert len([point for point, _ in asked if point.startswith("warm-up")]) == 6
     assert {window.steps for window in result.windows} == {2}
 
 

@@ -77,6 +77,13 @@ def test_one_run_shows_no_interval() -> None:
     assert "nan" not in text
 
 
+def test_what_it_is_held_against_has_a_row_with_its_floor() -> None:
+    text = failure_text(view_of(judged(versus=10000, speedup_floor=2.5)))
+    assert "S(4)  x mirrored" in text
+    assert "2.050 +- 0.2 %" in text
+    assert "under its floor 2.500" in text
+
+
 def test_summary_has_one_line_an_arm() -> None:
     lines = list(summary_lines([view_of(judged()), view_of(judged(four=17940))]))
     assert [verdict for _, verdict in lines] == [Verdict.UNCHANGED, Verdict.REGRESSED]

@@ -1,0 +1,180 @@
+"""A tfperf marker becomes a frozen record here, once, or a usage error that names what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Any, cast
+
+import pytest
+
+from pytest_tfperf.errors import UsageError
+from pytest_tfperf.records.arm import Device, Recipe, SweepSpec
+from pytest_tfperf.strategies import registry as strategies
+from pytest_tfperf.strategies.base import Strategy
+from pytest_tfperf.workloads import registry as workloads
+from pytest_tfperf.workloads.base import WorkloadDefinition
+from pytest_tfperf.workloads.settings import did_you_mean
+
+_ARGUMENTS = (
+    *("strategy", "replicas", "min_efficiency", "tolerance", "rounds", "reference"),
+    *("variant", "slowdown", "timeout", "versus", "min_speedup"),
+)
+
+
+def sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
+    """Check a tfperf marker and make it a record.
+
+    Raises:
+        UsageError: an argument is missing, unknown or wrong; the message names the test and the argument.
+    """
+    try:
+        return _sweep_spec(marker, test, device)
+    except UsageError as error:
+        raise UsageError(f"{test}: @pytest.mark.tfperf: {error}") from None
+
+
+def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
+    given = dict(marker.kwargs)
+    if len(marker.args) != 1:
+        raise UsageError("give one workload, a name or a decorated function, as the first argument")
+    workload = workloads.get(marker.args[0])
+    if "strategy" not in given:
+        raise UsageError("argument 'strategy' is missing")
+    own = {key: given.pop(key) for key in _ARGUMENTS if key in given}
+    recipe = _recipe(workload, own["strategy"], given)
+    replicas = _replicas(own.get("replicas", (1,)))
+    reference = strategies.get(own.get("reference", "single"))
+    versus = _versus(workload, recipe, own.get("versus"))
+    for each in (recipe, versus) if versus else (recipe,):
+        for count in replicas:
+            strategies.get(each.strategy).layout(count, each.strategy_options)
+    if versus is None and "min_speedup" in own:
+        raise UsageError("argument 'min_speedup' needs 'versus', the strategy that it is a ratio to")
+    return SweepSpec(
+        test=test,
+        workload=workload.name,
+        recipe=recipe,
+        reference=_reference(reference, recipe),
+        versus=versus,
+        replicas=replicas,
+        device=device,
+        min_efficiency=_fractions("min_efficiency", own.get("min_efficiency"), replicas, highest=2.0),
+        min_speedup=_fractions("min_speedup", own.get("min_speedup"), replicas, highest=inf),
+        tolerance=_fractions("tolerance", own.get("tolerance"), replicas, highest=0.999),
+        rounds=_whole("rounds", own.get("rounds")),
+        variant=_variant(own.get("variant")),
+        slowdown=_slowdown(own.get("slowdown"), replicas),
+        timeout=_positive("timeout", own.get("timeout")),
+    )
+
+
+def _recipe(workload: WorkloadDefinition, strategy_name: object, given: Mapping[str, Any]) -> Recipe:
+    """Tell the strategy's options from the workload's parameters; what is neither is unknown."""
+    strategy = strategies.get(cast("str", strategy_name))
+    known = strategy.options
+    both = sorted(set(known) & set(workload.params))
+    if both:
+        raise UsageError(
+            f"workload {workload.name!r} and strategy {strategy.name!r} both have a parameter {both[0]!r}; "
+            "rename the workload's"
+        )
+    unknown = [key for key in given if key not in known and key not in workload.params]
+    if unknown:
+        names = [*_ARGUMENTS, *known, *workload.params]
+        raise UsageError(
+            f"unknown argument {unknown[0]!r}.{did_you_mean(unknown[0], names)} "
+            f"Known: {', '.join(_ARGUMENTS)}; of the strategy: {', '.join(known) or 'none'}; "
+            f"of the workload: {', '.join(workload.params) or 'none'}"
+        )
+    options = strategies.resolve_options(strategy, {key: given[key] for key in given if key in known})
+    params = workloads.resolve_params(workload, {key: given[key] for key in given if key in workload.params})
+    return Recipe(strategy.name, options, params)
+
+
+def _reference(strategy: Strategy, recipe: Recipe) -> Recipe:
+    """T(1): the same workload; options only where the strategy is the same, as no other has them."""
+    options = recipe.strategy_options if strategy.name == recipe.strategy else strategies.resolve_options(strategy, {})
+    return Recipe(strategy.name, options, recipe.workload_params)
+
+
+def _versus(workload: WorkloadDefinition, recipe: Recipe, value: object) -> Recipe | None:
+    """A strategy's name, or a mapping of what differs from the measured recipe."""
+    if value is None:
+        return None
+    if not isinstance(value, (str, Mapping)) or (isinstance(value, Mapping) and not value):
+        raise UsageError(
+            "argument 'versus' takes a strategy, or what differs from the marker's own arguments, as in "
+            f"{{'strategy': 'ps_async', 'ps': 2}}, not {value!r}"
+        )
+    changes = {"strategy": value} if isinstance(value, str) else dict(value)
+    name = changes.pop("strategy", recipe.strategy)
+    inherited: dict[str, object] = dict(recipe.workload_params)
+    if name == recipe.strategy:
+        inherited |= dict[str, object](recipe.strategy_options)
+    versus = _recipe(workload, name, {**inherited, **changes})
+    if versus == recipe:
+        raise UsageError("argument 'versus' describes the very thing that is measured")
+    return versus
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _replicas(value: object) -> tuple[int, ...]:
+    values = value if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
+    if not values or not all(_is_count(count) for count in values) or len(set(values)) != len(values):
+        raise UsageError(f"argument 'replicas' takes distinct whole numbers from 1, as in [1, 2, 4], not {value!r}")
+    return tuple(cast("Sequence[int]", values))
+
+
+def _fractions(name: str, value: object, replicas: tuple[int, ...], highest: float) -> dict[int, float]:
+    """A number for every replica count, or a mapping by replica count."""
+    if value is None:
+        return {}
+    by_count: Mapping[Any, Any] = value if isinstance(value, Mapping) else dict.fromkeys(replicas, value)
+    for count, number in by_count.items():
+        if count not in replicas:
+            raise UsageError(f"argument {name!r} has a value for {count!r} replicas, which the marker does not measure")
+        if not _is_number(number) or not 0 < number <= highest:
+            what = "a fraction such as 0.9 (90 %)" if highest < inf else "a number above 0"
+            raise UsageError(f"argument {name!r} takes {what}, not {number!r}")
+    return {count: float(number) for count, number in by_count.items()}
+
+
+def _slowdown(value: object, replicas: tuple[int, ...]) -> dict[int | str, float]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise UsageError(
+            f"argument 'slowdown' maps a replica count or 'reference' to a fraction, as in {{4: 0.1}}, not {value!r}"
+        )
+    for arm, fraction in value.items():
+        if arm != "reference" and arm not in replicas:
+            raise UsageError(f"argument 'slowdown' names {arm!r}, which is no replica count here nor 'reference'")
+        if not _is_number(fraction) or fraction < 0:
+            raise UsageError(f"argument 'slowdown' takes fractions from 0, not {fraction!r}")
+    return {arm: float(fraction) for arm, fraction in value.items()}
+
+
+def _whole(name: str, value: object) -> int | None:
+    if value is not None and not _is_count(value):
+        raise UsageError(f"argument {name!r} takes a whole number from 1, not {value!r}")
+    return cast("int | None", value)
+
+
+def _positive(name: str, value: object) -> float | None:
+    if value is not None and not (_is_number(value) and cast("float", value) > 0):
+        raise UsageError(f"argument {name!r} takes a number above 0, not {value!r}")
+    return None if value is None else float(cast("float", value))
+
+
+def _variant(value: object) -> str | None:
+    if value is None or (isinstance(value, str) and value.replace("_", "").replace("-", "").isalnum()):
+        return value
+    raise UsageError(f"argument 'variant' takes letters, digits, '-' and '_', as it names a file, not {value!r}")

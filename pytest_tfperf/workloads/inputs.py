@@ -1,0 +1,66 @@
+"""What the built-in image models share: their inputs, their loss, and how the parts make a `Workload`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_tfperf.errors import UsageError
+from pytest_tfperf.workloads.base import Workload
+from pytest_tfperf.workloads.cifar_records import pipeline
+from pytest_tfperf.workloads.layers import Network
+
+
+def cross_entropy(labels: Any, logits: Any) -> Any:
+    """Softmax cross-entropy, one value an example."""
+    import tensorflow as tf
+
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+
+
+def classifier(
+    model: Network,
+    *,
+    batch_size: int,
+    image_size: int,
+    classes: int,
+    input: str = "synthetic",
+    weight_decay: float = 0.0,
+    records: int = 0,
+    loss: Any = cross_entropy,
+) -> Workload:
+    """`model` on images of `image_size` squared and labels below `classes`.
+
+    `input` is ``synthetic``: one batch of noise that stays on the device; ``host``: one that lies in the host's
+    memory and is copied to the device in each step, as a fed batch is; or, where there are `records`, ``records``:
+    that many images read from a file and augmented. The loss is scaled by 128 for float16.
+
+    Raises:
+        UsageError: the model has no such input.
+    """
+    kinds = ("synthetic", "host", "records") if records else ("synthetic", "host")
+    if input not in kinds:
+        raise UsageError(f"This workload's input is one of {', '.join(kinds)}, not {input!r}.")
+    loss_scale = 128.0 if model.precision == "float16" else 1.0
+    if input == "records":
+        if (image_size, classes) != (32, 10):
+            raise UsageError("input='records' has images of 32 x 32 in 10 classes: leave image_size and classes alone.")
+        batch = pipeline(records, batch_size)
+    else:
+        batch = _noise(batch_size, image_size, classes, model.precision, on_host=input == "host")
+    return Workload(model, loss, batch, loss_scale, weight_decay)
+
+
+def _noise(batch_size: int, image_size: int, classes: int, precision: str, *, on_host: bool) -> Any:
+    """Images of N(0, 1) and labels, the same on every rank and in every run."""
+    import tensorflow as tf
+
+    def make(*_: Any) -> tuple[Any, Any]:
+        images = tf.random.stateless_normal([batch_size, image_size, image_size, 3], seed=[1, 2])
+        labels = tf.random.stateless_uniform([batch_size], seed=[3, 4], maxval=classes, dtype=tf.int32)
+        return tf.cast(images, precision), labels
+
+    if not on_host:
+        return make()
+    with tf.device("CPU:0"):
+        # Made by the pipeline: a constant would travel with an old-style graph, which holds 2 GB at most.
+        return tf.data.Dataset.range(1).map(tf.autograph.experimental.do_not_convert(make)).cache().repeat()

@@ -9,7 +9,7 @@ from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from pytest_tfperf.errors import RegressionFailure, TfPerfError, UsageError
-from pytest_tfperf.fixtures import CLOCK
+from pytest_tfperf.fixtures import ARM, CLOCK, SESSION
 from pytest_tfperf.measurement.clock import StepClock
 from pytest_tfperf.measurement.gpus import no_gpu_reason, visible_gpus
 from pytest_tfperf.records.arm import Device
@@ -56,6 +56,16 @@ def missing_gpus(item: pytest.Item, replicas: int | None) -> str:
         return ""
     why = f" ({no_gpu_reason()})" if not found and no_gpu_reason() else ""
     return f"needs {plural(needed, 'GPU')}, this machine has {found}{why}"
+
+
+def missing_links(item: pytest.Item) -> str:
+    """Why the hosts of an item cannot have shaped links here, empty where they can or it needs none."""
+    if ARM not in item.stash:
+        return ""
+    spec = item.stash[ARM][0]
+    if not any(recipe.link for recipe in (spec.recipe, spec.versus) if recipe):
+        return ""
+    return item.config.stash[SESSION].launcher.links_unavailable()
 
 
 def add_benchmark_timer(item: pytest.Item) -> None:

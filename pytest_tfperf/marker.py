@@ -9,7 +9,9 @@ from typing import Any, cast
 import pytest
 
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.plan import check_hosts
 from pytest_tfperf.records.arm import Device, Recipe, SweepSpec
+from pytest_tfperf.records.link import Link
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.strategies.base import Strategy
 from pytest_tfperf.workloads import registry as workloads
@@ -20,6 +22,8 @@ _ARGUMENTS = (
     *("strategy", "replicas", "min_efficiency", "tolerance", "rounds", "reference"),
     *("variant", "slowdown", "timeout", "versus", "min_speedup"),
 )
+_OF_RECIPE = ("link", "hosts")
+_NAMES = (*_ARGUMENTS, *_OF_RECIPE)
 
 
 def sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
@@ -42,16 +46,16 @@ def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
     if "strategy" not in given:
         raise UsageError("argument 'strategy' is missing")
     own = {key: given.pop(key) for key in _ARGUMENTS if key in given}
-    recipe = _recipe(workload, own["strategy"], given)
     replicas = _replicas(own.get("replicas", (1,)))
+    recipe = _recipe(workload, own["strategy"], given, replicas)
     reference = strategies.get(own.get("reference", "single"))
-    versus = _versus(workload, recipe, own.get("versus"))
+    versus = _versus(workload, recipe, own.get("versus"), replicas)
     for each in (recipe, versus) if versus else (recipe,):
         for count in replicas:
             strategies.get(each.strategy).layout(count, each.strategy_options)
     if versus is None and "min_speedup" in own:
         raise UsageError("argument 'min_speedup' needs 'versus', the strategy that it is a ratio to")
-    return SweepSpec(
+    spec = SweepSpec(
         test=test,
         workload=workload.name,
         recipe=recipe,
@@ -67,10 +71,16 @@ def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
         slowdown=_slowdown(own.get("slowdown"), replicas),
         timeout=_positive("timeout", own.get("timeout")),
     )
+    check_hosts(spec)
+    return spec
 
 
-def _recipe(workload: WorkloadDefinition, strategy_name: object, given: Mapping[str, Any]) -> Recipe:
+def _recipe(
+    workload: WorkloadDefinition, strategy_name: object, given: Mapping[str, Any], replicas: tuple[int, ...]
+) -> Recipe:
     """Tell the strategy's options from the workload's parameters; what is neither is unknown."""
+    given = dict(given)
+    link, hosts = (given.pop(name, None) for name in _OF_RECIPE)
     strategy = strategies.get(cast("str", strategy_name))
     known = strategy.options
     both = sorted(set(known) & set(workload.params))
@@ -81,15 +91,43 @@ def _recipe(workload: WorkloadDefinition, strategy_name: object, given: Mapping[
         )
     unknown = [key for key in given if key not in known and key not in workload.params]
     if unknown:
-        names = [*_ARGUMENTS, *known, *workload.params]
+        names = [*_NAMES, *known, *workload.params]
         raise UsageError(
             f"unknown argument {unknown[0]!r}.{did_you_mean(unknown[0], names)} "
-            f"Known: {', '.join(_ARGUMENTS)}; of the strategy: {', '.join(known) or 'none'}; "
+            f"Known: {', '.join(_NAMES)}; of the strategy: {', '.join(known) or 'none'}; "
             f"of the workload: {', '.join(workload.params) or 'none'}"
         )
     options = strategies.resolve_options(strategy, {key: given[key] for key in given if key in known})
     params = workloads.resolve_params(workload, {key: given[key] for key in given if key in workload.params})
-    return Recipe(strategy.name, options, params)
+    return Recipe(strategy.name, options, params, _link(link, hosts), _hosts(hosts, replicas))
+
+
+def _link(value: object, hosts: object) -> Link | None:
+    if value is None:
+        if hosts is not None:
+            raise UsageError("argument 'hosts' needs 'link', the rate of the line that joins them, as in '1gbit'")
+        return None
+    if not isinstance(value, str):
+        raise UsageError(f"argument 'link' takes a rate such as '1gbit', not {value!r}")
+    return Link.parse(value)
+
+
+def _hosts(value: object, replicas: tuple[int, ...]) -> dict[int, tuple[tuple[str, ...], ...]]:
+    """The tasks of each host, each host one text; for several counts a mapping by replica count."""
+    if value is None:
+        return {}
+    by_count: Mapping[Any, Any] = value if isinstance(value, Mapping) else dict.fromkeys(replicas, value)
+    found: dict[int, tuple[tuple[str, ...], ...]] = {}
+    for count, hosts in by_count.items():
+        if count not in replicas:
+            raise UsageError(f"argument 'hosts' has a value for {count!r} replicas, which the marker does not measure")
+        if not isinstance(hosts, (list, tuple)) or not all(isinstance(tasks, str) and tasks.split() for tasks in hosts):
+            raise UsageError(
+                "argument 'hosts' takes one text of task names for each host, as in ['ps:0 worker:0', 'worker:1'], "
+                f"not {hosts!r}"
+            )
+        found[count] = tuple(tuple(tasks.split()) for tasks in hosts)
+    return found
 
 
 def _reference(strategy: Strategy, recipe: Recipe) -> Recipe:
@@ -98,7 +136,7 @@ def _reference(strategy: Strategy, recipe: Recipe) -> Recipe:
     return Recipe(strategy.name, options, recipe.workload_params)
 
 
-def _versus(workload: WorkloadDefinition, recipe: Recipe, value: object) -> Recipe | None:
+def _versus(workload: WorkloadDefinition, recipe: Recipe, value: object, replicas: tuple[int, ...]) -> Recipe | None:
     """A strategy's name, or a mapping of what differs from the measured recipe."""
     if value is None:
         return None
@@ -112,7 +150,8 @@ def _versus(workload: WorkloadDefinition, recipe: Recipe, value: object) -> Reci
     inherited: dict[str, object] = dict(recipe.workload_params)
     if name == recipe.strategy:
         inherited |= dict[str, object](recipe.strategy_options)
-    versus = _recipe(workload, name, {**inherited, **changes})
+    # Its network is not inherited: hosts name the tasks of one strategy.
+    versus = _recipe(workload, name, {**inherited, **changes}, replicas)
     if versus == recipe:
         raise UsageError("argument 'versus' describes the very thing that is measured")
     return versus

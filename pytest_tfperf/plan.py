@@ -8,7 +8,7 @@ from itertools import count
 
 from pytest_tfperf.cluster import placements
 from pytest_tfperf.errors import UsageError
-from pytest_tfperf.records.arm import Arm, Sweep, SweepSpec
+from pytest_tfperf.records.arm import Arm, Recipe, Sweep, SweepSpec
 from pytest_tfperf.records.task import Layout, TaskPlacement
 from pytest_tfperf.strategies import registry
 
@@ -55,7 +55,7 @@ def cores_per_rank(spec: SweepSpec, cores: Sequence[int]) -> int | None:
 
 
 def place(spec: SweepSpec, arm: Arm, gpus: Sequence[str], cores: Sequence[int]) -> tuple[TaskPlacement, ...]:
-    """Give every training task of an arm its GPUs and cores; parameter servers get no GPU and any core.
+    """Give every training task of an arm its GPUs and cores; those that only serve get no GPU and any core.
 
     Args:
         gpus: identifiers for CUDA_VISIBLE_DEVICES; empty for a run on the CPU.
@@ -65,15 +65,42 @@ def place(spec: SweepSpec, arm: Arm, gpus: Sequence[str], cores: Sequence[int]) 
         UsageError: there are fewer GPUs than replicas.
     """
     layout = layout_of(spec, arm)
-    placed = placements(layout, gpus=gpus)
+    placed = _on_hosts(placements(layout, gpus=gpus), spec.recipe_of(arm), arm.replicas)
     per_rank = cores_per_rank(spec, cores)
     if per_rank is None or not cores:
         return placed
     width, starts = per_rank * layout.replicas_per_worker, count()
+    serving = {"ps"} if layout.chief_trains else {"ps", "chief"}
     return tuple(
-        task if task.id.type == "ps" else replace(task, cores=_slice(cores, next(starts) * width, width))
+        task if task.id.type in serving else replace(task, cores=_slice(cores, next(starts) * width, width))
         for task in placed
     )
+
+
+def _on_hosts(placed: tuple[TaskPlacement, ...], recipe: Recipe, replicas: int) -> tuple[TaskPlacement, ...]:
+    """Put the tasks on the recipe's hosts; each on one of its own where the recipe has a link and says no more.
+
+    Raises:
+        UsageError: the hosts do not hold exactly the tasks of the arm.
+    """
+    if recipe.link is None:
+        return placed
+    hosts = recipe.hosts.get(replicas, tuple((str(task.id),) for task in placed))
+    where = {name: number for number, names in enumerate(hosts) for name in names}
+    tasks = {str(task.id) for task in placed}
+    if set(where) != tasks or len(where) != sum(map(len, hosts)):
+        raise UsageError(
+            f"argument 'hosts' must name each of {', '.join(sorted(tasks))} once for {replicas} replicas, not "
+            + " | ".join(" ".join(names) for names in hosts)
+        )
+    return tuple(replace(task, host=where[str(task.id)]) for task in placed)
+
+
+def check_hosts(spec: SweepSpec) -> None:
+    """Raises UsageError where a recipe's hosts do not hold exactly its tasks, at any of the spec's counts."""
+    for replicas in spec.replicas:
+        for arm in filter(None, (spec.arm(replicas), spec.versus_arm(replicas))):
+            _on_hosts(placements(layout_of(spec, arm)), spec.recipe_of(arm), replicas)
 
 
 def _slice(cores: Sequence[int], start: int, width: int) -> tuple[int, ...]:

@@ -12,7 +12,15 @@ from pytest_tfperf import marker as markers
 from pytest_tfperf import options
 from pytest_tfperf.errors import TfPerfError, UsageError
 from pytest_tfperf.fixtures import ARM, SESSION, WithBenchmark, WithoutBenchmark, tf_cluster, tfperf, tfperf_replicas
-from pytest_tfperf.items import COLOURS, FailureRepr, add_benchmark_timer, device_of, missing_gpus, sweep_key
+from pytest_tfperf.items import (
+    COLOURS,
+    FailureRepr,
+    add_benchmark_timer,
+    device_of,
+    missing_gpus,
+    missing_links,
+    sweep_key,
+)
 from pytest_tfperf.report.progress import TerminalProgress
 from pytest_tfperf.report.text import summary_lines
 from pytest_tfperf.session import PerfSession
@@ -81,6 +89,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             reason = missing_gpus(item, item.stash[ARM][1] if ARM in item.stash else None)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
+        reason = reason or missing_links(item)
         if reason:
             item.add_marker(pytest.mark.skip(reason=reason))
 
@@ -123,7 +132,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if not perf.views:
         return
     terminalreporter.section("tfperf")
-    for line, verdict in summary_lines(perf.views):
+    for line, verdict in summary_lines(perf.views, details=config.option.verbose > 0):
         terminalreporter.write_line(line, **(COLOURS[verdict] if verdict else {}))
     for text in perf.saved:
         terminalreporter.write_line(f"saved {text}", green=True)

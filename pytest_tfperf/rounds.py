@@ -61,13 +61,15 @@ class SweepMeasurer:
         self._progress.line(f"{spec.test}: {plural(len(sweep.arms), 'arm')}, {plural(rounds, 'round')}")
         for number in range(1, rounds + 1):
             for arm in sweep.arms if number % 2 else reversed(sweep.arms):
-                if arm in errors or spec.reference_arm in errors:
+                if arm in errors:
                     continue
                 try:
                     runs[arm].append(self._run(spec, arm, workload, number, gpus))
                 except TfPerfError as error:
                     errors[arm] = error
             self._report_round(number, rounds, runs, errors)
+            if spec.reference_arm in errors or len(errors) == len(runs):
+                break
         return SweepResult(
             sweep,
             {arm: ArmResult(arm, tuple(runs[arm]), errors.get(arm)) for arm in sweep.arms},
@@ -85,25 +87,33 @@ class SweepMeasurer:
             strategy=recipe.strategy,
             options=recipe.strategy_options,
             device=arm.device,
+            replicas=arm.replicas,
             policy=self._config.measurement,
             slowdown=spec.slowdown_of(arm),
         )
         timeout = spec.timeout or self._config.timeout
         self._progress.status(f"{spec.test}: round {number}, {arm.label}")
         started = self._clock.now()
-        with self._launcher.start(place(spec, arm, gpus, self._cores), start_timeout=timeout) as cluster:
+        tasks = place(spec, arm, gpus, self._cores)
+        traffic = None
+        with self._launcher.start(tasks, link=recipe.link, start_timeout=timeout) as cluster:
+            if recipe.link is not None:
+                cluster.start_sampling()
             left = max(1.0, timeout - (self._clock.now() - started))
             results = cluster.run(measure, job, timeout=left)
-        return aggregate(arm, number, [run for run in results.values() if run is not None])
+            if recipe.link is not None:
+                traffic = cluster.stop_sampling()
+        run = aggregate(arm, number, [run for run in results.values() if run is not None])
+        return replace(run, traffic=traffic, hosts={str(task.id): task.host for task in tasks})
 
     def _report_round(self, number: int, rounds: int, runs: dict[Arm, list[Run]], errors: dict[Arm, Exception]) -> None:
         parts = []
         for arm, measured in runs.items():
             if arm in errors:
-                parts.append(f"{arm.label} could not be measured")
+                parts.append(f"{arm.label} failed")
             elif measured and measured[-1].round == number:
                 parts.append(f"{arm.label} {format_number(measured[-1].throughput)} examples/s")
-        self._progress.line(f"  round {number}/{rounds}: {', '.join(parts) or 'nothing left to measure'}")
+        self._progress.line(f"  round {number}/{rounds}: {', '.join(parts)}")
 
 
 def _with_versions(environment: Environment, runs: Sequence[Run]) -> Environment:

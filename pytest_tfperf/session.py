@@ -12,6 +12,7 @@ from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.comparison.effect import efficiencies
 from pytest_tfperf.comparison.judge import Floor, judge_arm
 from pytest_tfperf.config import PerfConfig
+from pytest_tfperf.diagnosis.details import fact_lines, link_lines
 from pytest_tfperf.errors import BaselineError, MeasurementError
 from pytest_tfperf.measurement import environment as environments
 from pytest_tfperf.measurement.gpus import visible_gpus
@@ -142,7 +143,7 @@ class PerfSession:
             floors=self._floors(limits, spec, replicas),
             tolerance=self._tolerance(limits, spec, replicas),
             policy=self.config.comparison,
-            versus=spec.versus.strategy if spec.versus else "",
+            versus=spec.against,
             own_reference=result.sweep.is_own_reference(replicas),
             smoke=self.config.smoke,
         )
@@ -152,6 +153,7 @@ class PerfSession:
             environment=result.environment,
             soft_changes=changes,
             warnings=result.warnings_of(replicas),
+            details=_details(result, replicas),
             rounds=result.rounds,
             seconds=result.seconds,
             command=f'pytest "{nodeid}" --tfperf-rounds {2 * result.rounds}',
@@ -222,3 +224,13 @@ class PerfSession:
             step_time=runs.step_time,
             provenance=Provenance(now, commit, dirty, f"{spec.test}[{replicas}]"),
         )
+
+
+def _details(result: SweepResult, replicas: int) -> tuple[str, ...]:
+    """Of the arm, and of what it is held against, as their last runs show them."""
+    versus = result.sweep.spec.versus_arm(replicas)
+    lines: list[str] = []
+    for arm in (result.arm_of(replicas), *([versus] if versus else [])):
+        run = result.results[arm].runs[-1]
+        lines += [f"{arm.label}, {line}" for line in (*fact_lines(run), *link_lines(run))]
+    return tuple(lines)

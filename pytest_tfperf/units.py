@@ -28,6 +28,14 @@ def format_seconds(value: float) -> str:
     return f"{format_number(value / 1e-9, 3)} ns"
 
 
+def format_bytes(value: float) -> str:
+    """A size in powers of ten, as networks count: ``43.1 MB``."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if value >= factor:
+            return f"{format_number(value / factor, 3)} {unit}"
+    return f"{format_number(value, 3)} B"
+
+
 def format_percent(fraction: float, *, signed: bool = False, decimals: int = 1) -> str:
     """A fraction as percent: 0.125 is ``12.5 %``, signed ``+12.5 %``."""
     if not isfinite(fraction):

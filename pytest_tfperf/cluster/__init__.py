@@ -17,7 +17,7 @@ from pytest_tfperf.cluster.devices import set_logical_cpu_devices
 from pytest_tfperf.cluster.in_process import start_in_process
 from pytest_tfperf.cluster.launcher import ClusterLauncher
 from pytest_tfperf.cluster.multi_process import MultiProcessCluster
-from pytest_tfperf.cluster.spec import placements
+from pytest_tfperf.cluster.spec import on_hosts, placements
 from pytest_tfperf.cluster.threads import InProcessCluster
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "MultiProcessCluster",
     "Results",
     "TaskFunction",
+    "on_hosts",
     "placements",
     "set_logical_cpu_devices",
     "start_in_process",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pytest_tfperf.cluster import spec
+from pytest_tfperf.cluster.assembly import start_group
 from pytest_tfperf.cluster.base import (
     DEFAULT_START_TIMEOUT,
     ClusterEvent,
@@ -23,13 +24,14 @@ from pytest_tfperf.cluster.base import (
     OnEvent,
 )
 from pytest_tfperf.cluster.faults import Fault, fault_error, timeout_error
-from pytest_tfperf.cluster.messages import Mode, TaskReady, TaskSettings
-from pytest_tfperf.cluster.multi_process import MultiProcessCluster, PortClashError
+from pytest_tfperf.cluster.messages import Mode, TaskReady
+from pytest_tfperf.cluster.multi_process import MultiProcessCluster
+from pytest_tfperf.cluster.network import why_no_links
 from pytest_tfperf.cluster.nursery import Nursery, SupervisorGoneError, import_time_variables
-from pytest_tfperf.cluster.ports import PortHold, PortPicker
-from pytest_tfperf.cluster.process import task_environ
+from pytest_tfperf.cluster.ports import PortClashError, PortPicker
 from pytest_tfperf.cluster.task_group import Exited, TaskGroup
 from pytest_tfperf.errors import ClusterStartError, UsageError
+from pytest_tfperf.records.link import Link
 from pytest_tfperf.records.task import TaskId, TaskPlacement
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ class ClusterLauncher:
         self._nursery_count = itertools.count(1)
         self._cluster_count = itertools.count(1)
         self._clusters: list[MultiProcessCluster] = []
-        self._picker: PortPicker | None = None
+        self._picker = PortPicker()
         self._owner = os.getpid()
         self._closed = False
 
@@ -110,10 +112,13 @@ class ClusterLauncher:
         placements: Sequence[TaskPlacement],
         *,
         env: Mapping[str, str] | None = None,
+        link: Link | None = None,
         start_timeout: float = DEFAULT_START_TIMEOUT,
     ) -> MultiProcessCluster:
         """Start a process per placement and give the cluster back once every one is ready.
 
+        With a `link` each host that the placements name has a network namespace of its own, joined to the others by
+        such a link; without, all tasks share this machine's loopback, whatever their host. See `links_unavailable`.
         `env` is added to the tasks' environment. `start_timeout` is in seconds and includes TensorFlow's import where
         that is still on. Raises TensorFlowMissingError, ClusterStartError (ports, supervisor), TaskDiedError,
         ClusterTimeoutError, and UsageError for placements that are no cluster.
@@ -121,14 +126,14 @@ class ClusterLauncher:
         if not placements:
             raise UsageError("A cluster needs at least one task.")
         ordered = sorted(placements, key=lambda placement: spec.job_order(placement.id))
-        spec.cluster_spec({placement.id: "" for placement in ordered})
+        spec.cluster_spec({placement.id: spec.host_address(placement.host) for placement in ordered})
         if len({placement.id for placement in ordered}) < len(ordered):
             raise UsageError("Two of the cluster's tasks have the same id.")
         number = next(self._cluster_count)
         names = ", ".join(str(placement.id) for placement in ordered)
         self._event("start", number, None, names)
         cluster = MultiProcessCluster(
-            lambda: self._launch(number, ordered, dict(env or {}), start_timeout),
+            lambda: self._launch(number, ordered, dict(env or {}), link, start_timeout),
             ordered,
             number=number,
             on_event=self._on_event,
@@ -136,6 +141,12 @@ class ClusterLauncher:
         )
         self._clusters = [one for one in self._clusters if not one.closed] + [cluster]
         return cluster
+
+    def links_unavailable(self) -> str:
+        """Why `start` cannot have a link on this machine, found out by trying it once; empty where it can."""
+        if self._isolation == "host":
+            return "links need network namespaces, and this launcher was told to do without (isolation='host')"
+        return why_no_links()
 
     def close(self) -> None:
         """End every cluster and the supervisor, and remove the logs unless they are to be kept. Safe to call again."""
@@ -159,13 +170,29 @@ class ClusterLauncher:
         self.close()
 
     def _launch(
-        self, number: int, placements: Sequence[TaskPlacement], env: Mapping[str, str], seconds: float
+        self,
+        number: int,
+        placements: Sequence[TaskPlacement],
+        env: Mapping[str, str],
+        link: Link | None,
+        seconds: float,
     ) -> TaskGroup:
         deadline = time.monotonic() + seconds
         for attempt in (1, 2):
             nursery = self._ready_nursery(env, deadline)
+            if link is not None and nursery.isolation != "namespace":
+                reason = self.links_unavailable() or "the tasks' ports are among the machine's"
+                raise ClusterStartError(f"The cluster's hosts cannot be joined by links: {reason}.")
             try:
-                group = self._start_group(nursery, number, placements, env)
+                group = start_group(
+                    nursery,
+                    placements,
+                    env,
+                    link,
+                    picker=self._picker,
+                    preload=self._preload,
+                    log_dir=self._directory() / f"cluster-{number}",
+                )
             except SupervisorGoneError as error:  # it was killed since it was last looked at
                 if attempt == 2:
                     raise ClusterStartError(f"The process that starts the tasks has ended twice ({error}).") from None
@@ -177,45 +204,6 @@ class ClusterLauncher:
             group.close(hard=True, keep_logs=self._keep_logs)
             raise
         return group
-
-    def _start_group(
-        self, nursery: Nursery, number: int, placements: Sequence[TaskPlacement], env: Mapping[str, str]
-    ) -> TaskGroup:
-        hold: PortHold | None = None
-        if nursery.isolation == "namespace":
-            picked = nursery.pick_ports(len(placements))
-        else:
-            if self._picker is None:
-                self._picker = PortPicker()
-            picked = self._picker.pick(len(placements))
-            try:
-                hold = PortHold(picked)
-            except OSError as error:
-                raise PortClashError(f"One of the ports {picked} was taken: {error}.") from None
-        try:
-            addresses = {one.id: f"{spec.LOOPBACK}:{port}" for one, port in zip(placements, picked, strict=True)}
-            settings = [self._settings(placement, addresses, env, hold is not None) for placement in placements]
-            return TaskGroup(nursery, settings, self._directory() / f"cluster-{number}", hold)
-        except BaseException:
-            if hold is not None:
-                hold.close()
-            raise
-
-    def _settings(
-        self, placement: TaskPlacement, addresses: Mapping[TaskId, str], env: Mapping[str, str], shares_port: bool
-    ) -> TaskSettings:
-        jobs = {job: tuple(some) for job, some in spec.cluster_spec(addresses).items()}
-        return TaskSettings(
-            id=placement.id,
-            addresses=jobs,
-            gpus=placement.gpus,
-            cores=placement.cores,
-            environ=task_environ(os.environ, env, placement, jobs, shares_port=shares_port),
-            sys_path=tuple(sys.path),
-            cwd=os.getcwd(),
-            preload=self._preload,
-            shares_port=shares_port,
-        )
 
     def _await_ready(self, group: TaskGroup, number: int, deadline: float, seconds: float) -> None:
         waiting = set(group.tasks)

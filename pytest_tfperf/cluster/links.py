@@ -32,6 +32,14 @@ _SMALLEST_BURST = 128 * 1024
 """Bytes: twice the largest packet that the kernel hands down in one piece."""
 _QUEUE = "50ms"
 """How long a packet may wait in a link's queue before it is dropped."""
+_STEPS = {
+    "namespace": ("making a network namespace", False),
+    "bridge": ("making a bridge", True),
+    "veth": ("making a veth pair", True),
+    "address": ("giving a host its address", False),
+    "tbf": ("shaping a link", True),
+}
+"""What is being done, and whether a kernel can be built without it."""
 _NO_SUCH_KIND = (errno.ENOENT, errno.EOPNOTSUPP)
 
 
@@ -57,16 +65,16 @@ def build(link: Link, hosts: Sequence[int]) -> list[Port]:
     LinksError, after which this process is of no more use.
     """
     iproute = _iproute()
-    with _step("making a network namespace", ()):
+    with _step("namespace"):
         switch = namespace.create()
         ports = [Port(host, f"host{host}", namespace.create()) for host in hosts]
         namespace.join(switch)
     with iproute() as kernel:
-        with _step("making a bridge", ("bridge",)):
+        with _step("bridge"):
             kernel.link("add", ifname=_BRIDGE, kind="bridge")
             bridge = _up(kernel, _BRIDGE)
         for port in ports:
-            with _step("making a veth pair", ("veth",)):
+            with _step("veth"):
                 peer = {"ifname": "eth0", "net_ns_fd": port.namespace}
                 kernel.link("add", ifname=port.interface, kind="veth", peer=peer)
                 index = _up(kernel, port.interface, master=bridge)
@@ -74,7 +82,7 @@ def build(link: Link, hosts: Sequence[int]) -> list[Port]:
     for port in ports:
         namespace.join(port.namespace)
         with iproute() as kernel:
-            with _step("giving a host its address", ()):
+            with _step("address"):
                 index = _up(kernel, "eth0")
                 kernel.addr("add", index=index, address=host_address(port.host), prefixlen=_PREFIX_LENGTH)
             _shape(kernel, index, link)
@@ -92,7 +100,7 @@ def _up(kernel: Any, name: str, **attributes: int) -> int:
 def _shape(kernel: Any, index: int, link: Link) -> None:
     rate = round(link.rate_bytes_per_second)
     burst = max(_SMALLEST_BURST, round(rate * _BURST_SECONDS))
-    with _step("shaping a link", ("tbf",)):
+    with _step("tbf"):
         kernel.tc("add", "tbf", index, handle=0x10000, rate=rate, burst=burst, latency=_QUEUE)
 
 
@@ -107,17 +115,17 @@ def _iproute() -> Any:
 
 
 @contextlib.contextmanager
-def _step(what: str, kinds: Sequence[str]) -> Iterator[None]:
-    """Turn an error into a reason; `kinds` are what the kernel may lack."""
+def _step(name: str) -> Iterator[None]:
+    """Turn an error into a reason."""
     from pyroute2 import NetlinkError
 
+    what, needs_kind = _STEPS[name]
     try:
         yield
-    except (NetlinkError, OSError, IndexError) as error:
-        code = getattr(error, "code", None) or getattr(error, "errno", None)
-        if kinds and code in _NO_SUCH_KIND:
-            raise LinksError(f"this kernel has no {' or '.join(kinds)}: {what} failed ({error})") from error
-        raise LinksError(f"{what} failed: {error}") from error
+    except (NetlinkError, OSError) as error:
+        code = error.code if isinstance(error, NetlinkError) else error.errno
+        lack = f"this kernel has no {name}: " if needs_kind and code in _NO_SUCH_KIND else ""
+        raise LinksError(f"{lack}{what} failed: {error}") from error
 
 
 def why_not() -> str:

@@ -3,45 +3,28 @@
 from __future__ import annotations
 
 import pickle
-import time
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pytest_tfperf.cluster import ports
 from pytest_tfperf.cluster.base import DEFAULT_RUN_TIMEOUT, ClusterEvent, EventKind, OnEvent, Results, TaskFunction
-from pytest_tfperf.cluster.faults import Fault, certain, fault_error, first_cause, timeout_error
-from pytest_tfperf.cluster.messages import (
-    AwaitsRelease,
-    ExchangeArrived,
-    ExchangeDone,
-    PhaseChanged,
-    Released,
-    RunFunction,
-    TaskFinished,
-    TaskRaised,
-)
-from pytest_tfperf.cluster.process import describe_exit
-from pytest_tfperf.cluster.rendezvous import Rendezvous
+from pytest_tfperf.cluster.network import DEFAULT_INTERVAL, Network
+from pytest_tfperf.cluster.ports import PortClashError
+from pytest_tfperf.cluster.run import Run
 from pytest_tfperf.cluster.serialize import dumps
-from pytest_tfperf.cluster.task_group import Exited, TaskGroup, TaskProcess
+from pytest_tfperf.cluster.task_group import TaskGroup
 from pytest_tfperf.errors import ClusterStartError, TaskFailedError, UsageError
 from pytest_tfperf.records.task import TaskId, TaskPlacement
+from pytest_tfperf.records.traffic import Traffic
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 T = TypeVar("T")
 
-BLAME_GRACE = 0.5
-"""Seconds to wait for the cause after a fault that may be only another one's effect."""
 MAX_PORT_ATTEMPTS = 5
 """Starts of a cluster, each with new ports, before a taken port is an error."""
-
-
-class PortClashError(Exception):
-    """A task's port was taken; its text says which."""
 
 
 class MultiProcessCluster:
@@ -92,6 +75,26 @@ class MultiProcessCluster:
         """The last lines that a task has printed; empty once the cluster is closed."""
         return self._group.log_tail(self._id(task))
 
+    def start_sampling(self, interval: float = DEFAULT_INTERVAL) -> None:
+        """Forget what `traffic` has counted and count anew, with a sample every `interval` seconds.
+
+        Raises UsageError where the cluster has no link.
+        """
+        self._network().sample(interval)
+
+    def stop_sampling(self) -> Traffic:
+        """What `traffic` gives; no more samples are taken by themselves."""
+        traffic = self.traffic()
+        self._network().sample(None)
+        return traffic
+
+    def traffic(self) -> Traffic:
+        """What crossed each host's link since `start_sampling`, or since the cluster's start, up to this moment.
+
+        Raises UsageError where the cluster has no link.
+        """
+        return self._network().traffic()
+
     def run(
         self,
         function: TaskFunction[T],
@@ -116,7 +119,7 @@ class MultiProcessCluster:
         try:
             while True:
                 try:
-                    run = _Run(self._group, chosen, self._event)
+                    run = Run(self._group, chosen, self._event)
                     values = run.complete(payload, seconds)
                     break
                 except PortClashError as clash:
@@ -156,6 +159,13 @@ class MultiProcessCluster:
             "every port at once. See what listens with: ss -ltnp"
         )
 
+    def _network(self) -> Network:
+        if self.closed:
+            raise UsageError("This cluster is closed: read its traffic before.")
+        if self._group.network is None:
+            raise UsageError("This cluster's hosts have no links: start it with link=Link.parse('1gbit').")
+        return self._group.network
+
     def _id(self, task: TaskId | str) -> TaskId:
         id = TaskId.parse(task) if isinstance(task, str) else task
         if id not in self.tasks:
@@ -165,89 +175,6 @@ class MultiProcessCluster:
     def _event(self, kind: EventKind, task: TaskId | None, text: str) -> None:
         if self._on_event is not None:
             self._on_event(ClusterEvent(kind, self._number, task, text))
-
-
-class _Run:
-    """One call of `MultiProcessCluster.run`, from the first message to the last."""
-
-    def __init__(
-        self, group: TaskGroup, chosen: Sequence[TaskId], event: Callable[[EventKind, TaskId | None, str], None]
-    ) -> None:
-        self._group = group
-        self._chosen = [group.tasks[id] for id in chosen]
-        self._event = event
-        self._meeting: Rendezvous[bytes] = Rendezvous(chosen)
-        self._values: dict[TaskId, bytes] = {}
-        self._faults: list[Fault] = []
-
-    def complete(self, payload: bytes, seconds: float) -> dict[TaskId, bytes]:
-        deadline = time.monotonic() + seconds
-        blame_at: float | None = None
-        for task in self._chosen:
-            task.finished, task.phase = False, "running"
-            task.channel.send(RunFunction(payload))
-        while len(self._values) < len(self._chosen):
-            until = deadline if blame_at is None else min(blame_at, deadline)
-            for task, message in self._group.wait(until):
-                self._take(task, message)
-            if self._faults:
-                if blame_at is None:
-                    blame_at = time.monotonic() + BLAME_GRACE
-                undecided = len(self._values) + len(self._faults) < len(self._chosen)
-                if time.monotonic() >= blame_at or not undecided or any(map(certain, self._faults)):
-                    self._blame()
-            elif (stuck := self._meeting.stuck()) is not None:
-                id, why = stuck
-                states = self._group.states(self._meeting.waits(), (id,))
-                raise TaskFailedError(f"{id} {why}, in phase {self._group.tasks[id].phase!r}.", states)
-            if time.monotonic() >= deadline and len(self._values) < len(self._chosen):
-                if self._faults:
-                    self._blame()
-                self._time_out(seconds)
-        return self._values
-
-    def _take(self, task: TaskProcess, message: object) -> None:
-        if isinstance(message, PhaseChanged):
-            self._event("phase", task.id, message.name)
-        elif isinstance(message, TaskFinished):
-            task.finished = True
-            self._values[task.id] = message.payload
-            self._meeting.finish(task.id)
-            self._event("finished", task.id, "")
-        elif isinstance(message, TaskRaised):
-            self._faults.append(Fault(task.id, raised=message))
-        elif isinstance(message, Exited):
-            self._event("exit", task.id, describe_exit(message.code))
-            self._faults.append(Fault(task.id, code=message.code))
-        elif isinstance(message, ExchangeArrived):
-            values = self._meeting.arrive(task.id, message.name, message.among, message.payload)
-            if values is not None:
-                for id in values:
-                    self._group.tasks[id].channel.send(ExchangeDone(values))
-        elif isinstance(message, AwaitsRelease):
-            self._meeting.await_release(task.id)
-        else:
-            raise AssertionError(message)
-        for id in self._meeting.take_released():
-            self._group.tasks[id].channel.send(Released())
-
-    def _blame(self) -> None:
-        fault = first_cause(self._faults)
-        task = self._group.tasks[fault.task]
-        clashes = [one for one in self._faults if one.raised is not None and ports.is_clash(one.raised.message)]
-        if clashes and not certain(fault):
-            raise PortClashError(f"{clashes[0].task} could not start its server: its port was taken.")
-        notes = self._meeting.waits()
-        notes.update({one.task: f"raised {one.raised.type}" for one in self._faults if one.raised is not None})
-        raise fault_error(fault, task.phase, self._group.states(notes, (fault.task,)))
-
-    def _time_out(self, seconds: float) -> None:
-        late = [task.id for task in self._chosen if task.id not in self._values]
-        waits = self._meeting.waits()
-        guilty = [id for id in late if id not in waits] or late
-        self._group.dump_stacks(guilty)
-        phases = {task.id: task.phase for task in self._chosen}
-        raise timeout_error(late, waits, phases, seconds, self._group.states(waits, guilty))
 
 
 class _ResultUnpickler(pickle.Unpickler):

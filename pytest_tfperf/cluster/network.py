@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Sequence
 
+import pytest_tfperf
 from pytest_tfperf.cluster import wire
+from pytest_tfperf.cluster.interpreter import flags, start_environ
 from pytest_tfperf.cluster.messages import HostReady, ReadTraffic, Sampling, SwitchFailed
 from pytest_tfperf.cluster.nursery import Nursery
+from pytest_tfperf.cluster.process import describe_exit
 from pytest_tfperf.errors import ClusterError, ClusterStartError
 from pytest_tfperf.records.link import Link
 from pytest_tfperf.records.traffic import Traffic
 
+DEFAULT_INTERVAL = 0.01
+"""Seconds between samples. A link of 1 Gbit/s carries 1.25 MB in them; they cost less than 1 % of a core."""
 _PATIENCE = 20.0
 """Seconds that a switch may take to be up, or to answer; it is some tenths of a second's work."""
+
+
+@functools.cache
+def why_no_links() -> str:
+    """Why links cannot be had on this machine, tried in a process that is thrown away; empty where they can."""
+    package_root = os.path.dirname(os.path.abspath(pytest_tfperf.__path__[0]))
+    command = [sys.executable, *flags(), "-m", "pytest_tfperf.cluster.links"]
+    environ = start_environ(os.environ, package_root)
+    try:
+        tried = subprocess.run(
+            command, cwd="/", env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE
+        )
+    except subprocess.TimeoutExpired:
+        return f"a try was not done within {_PATIENCE:g} s"
+    if tried.returncode != 0:
+        return f"a try ended with {describe_exit(tried.returncode)}: {tried.stderr.strip()[-500:]}"
+    return tried.stdout.strip()
 
 
 class Network:
@@ -61,10 +87,8 @@ class Network:
     def close(self) -> None:
         """Tell the switch to end. Safe to call again."""
         self.let_go()
-        try:
+        with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # a process that pytest has forked may hold the socket too
-        except OSError:
-            pass
         self._socket.close()
 
     def _ask(self, request: object) -> object:

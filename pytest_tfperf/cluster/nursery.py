@@ -25,6 +25,7 @@ from pytest_tfperf.cluster.messages import (
     PickPorts,
     PortsPicked,
     SignalTasks,
+    StartSwitch,
     StartTask,
     SupervisorFailed,
     SupervisorReady,
@@ -34,6 +35,7 @@ from pytest_tfperf.cluster.messages import (
 )
 from pytest_tfperf.cluster.process import describe_exit
 from pytest_tfperf.errors import ClusterStartError, TensorFlowMissingError
+from pytest_tfperf.records.link import Link
 
 _IMPORT_TIME_PREFIXES = ("TF_", "XLA_", "CUDA", "NCCL_", "OMP_", "KERAS_", "MKL_", "OPENBLAS_", "LD_", "PYTHON")
 _PER_TASK = frozenset({"TF_CONFIG", "TF_GRPC_REUSE_PORT", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
@@ -150,8 +152,14 @@ class Nursery:
             raise ClusterStartError(f"There are no {count} free ports for the cluster.")
         return list(picked)
 
-    def start_task(self, key: int, settings: TaskSettings, channel: socket.socket, log: int) -> None:
-        self._send(StartTask(key, settings), (channel.fileno(), log))
+    def start_task(
+        self, key: int, settings: TaskSettings, channel: socket.socket, log: int, host: int | None = None
+    ) -> None:
+        """`host` is the descriptor of a network namespace that the task is to be in."""
+        self._send(StartTask(key, settings), (channel.fileno(), log, *(() if host is None else (host,))))
+
+    def start_switch(self, key: int, link: Link, hosts: Sequence[int], line: socket.socket) -> None:
+        self._send(StartSwitch(key, link, tuple(hosts), tuple(sys.path)), (line.fileno(),))
 
     def signal(self, keys: Sequence[int], number: signal.Signals, *, group: bool = True) -> None:
         """Signal the tasks that still live."""
@@ -160,6 +168,14 @@ class Nursery:
     def receive(self) -> None:
         """Take in what has come; waits for nothing. Raises SupervisorGoneError."""
         self._receive(time.monotonic())
+
+    def wait_exit(self, key: int, deadline: float) -> None:
+        """Wait for the end of a process that was told to end, and forget it; kill it at the deadline."""
+        while key not in self.exits and self._receive(deadline):
+            pass
+        if key not in self.exits:
+            self.signal([key], signal.SIGKILL)
+        self.exits.pop(key, None)
 
     def close(self) -> None:
         """End the supervisor, and with it every task. Safe to call again."""

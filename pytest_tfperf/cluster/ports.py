@@ -18,6 +18,10 @@ CLASH_SIGNS = ("Could not start gRPC server", "Address already in use", "Failed 
 """What TensorFlow says where its port is taken; the error's type (UnknownError) says nothing."""
 
 
+class PortClashError(Exception):
+    """A task's port was taken; its text says which."""
+
+
 def is_clash(message: str) -> bool:
     """Whether an exception's text means that a server's port was taken."""
     return any(sign in message for sign in CLASH_SIGNS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -85,6 +86,18 @@ def children() -> list[int]:
     except OSError:
         pass
     return found
+
+
+def signal_process(pid: int, number: int, *, group: bool) -> None:
+    """Signal a process, or with `group` all that it leads, where it is still there."""
+    try:
+        if group:
+            os.killpg(pid, number)
+            return
+    except (ProcessLookupError, PermissionError):  # not the leader of its group yet, or only a zombie is left
+        pass
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
 
 
 def _prctl(option: int, value: int) -> None:

@@ -76,13 +76,14 @@ def placements(
 ) -> tuple[TaskPlacement, ...]:
     """Spread a layout over the machine.
 
-    Each training task (chief and workers) gets `replicas_per_worker` of `gpus`, in order; a parameter server gets
-    none. With `cores`, each training task is pinned to its own equal share of them and a parameter server to what
-    is left over, or to all of them where nothing is. Raises UsageError where GPUs or cores do not go round.
+    Each training task (chief and workers) gets `replicas_per_worker` of `gpus`, in order; a parameter server, and a
+    chief that does not train, get none. With `cores`, each training task is pinned to its own equal share of them and
+    the others to what is left over, or to all of them where nothing is. Raises UsageError where GPUs or cores do not go round.
     """
-    training = [TaskId("chief", 0)] if layout.chief else []
-    training += [TaskId("worker", index) for index in range(layout.workers)]
-    servers = [TaskId("ps", index) for index in range(layout.ps)]
+    chief = [TaskId("chief", 0)] if layout.chief else []
+    training = chief if layout.chief_trains else []
+    training = training + [TaskId("worker", index) for index in range(layout.workers)]
+    others = [TaskId("ps", index) for index in range(layout.ps)]
     per_task = layout.replicas_per_worker if gpus else 0
     if per_task * len(training) > len(gpus):
         raise UsageError(f"needs {per_task * len(training)} GPUs, this machine has {len(gpus)}")
@@ -95,5 +96,6 @@ def placements(
         pinned = None if cores is None else tuple(cores[index * share : (index + 1) * share])
         placed.append(TaskPlacement(id, own, pinned))
     left = None if cores is None else tuple(cores[len(training) * share :]) or tuple(cores)
-    placed += [TaskPlacement(id, (), left) for id in servers]
-    return tuple(placed)
+    placed += [TaskPlacement(id, (), left) for id in others]
+    # A chief that does not train stands first all the same, as a chief does.
+    return tuple(placed if layout.chief_trains else [*(TaskPlacement(id, (), left) for id in chief), *placed])

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pytest_tfperf.cluster.logs import tail
 from pytest_tfperf.cluster.messages import Leave, PhaseChanged, TaskSettings
+from pytest_tfperf.cluster.network import Network
 from pytest_tfperf.cluster.nursery import Nursery, SupervisorGoneError
 from pytest_tfperf.cluster.ports import PortHold
 from pytest_tfperf.cluster.process import DUMP_SIGNAL, describe_exit, label
@@ -21,7 +22,8 @@ from pytest_tfperf.cluster.wire import Channel
 from pytest_tfperf.errors import TaskDiedError, TaskState
 from pytest_tfperf.records.task import TaskId
 
-_keys = itertools.count(1)
+keys = itertools.count(1)
+"""Numbers of the processes that supervisors start."""
 
 LEAVE_GRACE = 2.0
 """Seconds that a task which is told to leave has to do so."""
@@ -67,12 +69,22 @@ class TaskGroup:
     """All tasks of one start of a cluster."""
 
     def __init__(
-        self, nursery: Nursery, settings: Sequence[TaskSettings], log_dir: Path, hold: PortHold | None = None
+        self,
+        nursery: Nursery,
+        settings: Sequence[TaskSettings],
+        log_dir: Path,
+        hold: PortHold | None = None,
+        network: Network | None = None,
+        hosts: Mapping[TaskId, int] | None = None,
     ) -> None:
-        """Start every process and wait for none. Raises SupervisorGoneError."""
+        """Start every process and wait for none. Raises SupervisorGoneError.
+
+        With a `network`, each task goes to its host of `hosts`; the group closes it.
+        """
         self.tasks: dict[TaskId, TaskProcess] = {}
         self._nursery = nursery
         self._hold = hold
+        self._network = network
         self._log_dir = log_dir
         self._closed = False
         self._addresses = settings[0].addresses
@@ -80,7 +92,9 @@ class TaskGroup:
         nursery.users += 1
         try:
             for one in settings:
-                self._start(one)
+                self._start(one, None if network is None or hosts is None else network.namespaces[hosts[one.id]])
+            if network is not None:
+                network.let_go()
         except BaseException:
             self.close(hard=True)
             raise
@@ -92,6 +106,11 @@ class TaskGroup:
     @property
     def addresses(self) -> dict[str, list[str]]:
         return {job: list(addresses) for job, addresses in self._addresses.items()}
+
+    @property
+    def network(self) -> Network | None:
+        """The links between the cluster's hosts, where it has any."""
+        return self._network
 
     def pids(self) -> dict[TaskId, int]:
         """Process id of each living task."""
@@ -115,6 +134,10 @@ class TaskGroup:
                 self._nursery.receive()
             except SupervisorGoneError as error:
                 raise self.supervisor_died(error) from None
+            if self._network is not None and self._network.key in self._nursery.exits:
+                code = self._nursery.exits[self._network.key]
+                summary = f"The process that joins the cluster's hosts has ended ({describe_exit(code)})."
+                raise TaskDiedError(summary, self.states({}, ()))
             events = self._collect()
             left = deadline - time.monotonic()
             if events or left <= 0:
@@ -185,6 +208,9 @@ class TaskGroup:
                 if keys:
                     self._nursery.signal(keys, number)
                     self._await_exits(grace)
+            if self._network is not None:
+                self._network.close()
+                self._nursery.wait_exit(self._network.key, time.monotonic() + TERM_GRACE)
         except SupervisorGoneError:
             pass  # it took the tasks with it
         finally:
@@ -192,21 +218,23 @@ class TaskGroup:
                 task.channel.close()
             if self._hold is not None:
                 self._hold.close()
+            if self._network is not None:
+                self._network.close()
             if not keep_logs:
                 for task in self.tasks.values():
                     task.log.unlink(missing_ok=True)
                 self._log_dir.rmdir()
             self._nursery.users -= 1
 
-    def _start(self, settings: TaskSettings) -> None:
+    def _start(self, settings: TaskSettings, host: int | None) -> None:
         ours, theirs = socket.socketpair()
         channel = Channel(ours)
-        task = TaskProcess(settings.id, next(_keys), channel, self._log_dir / f"{label(settings.id)}.log")
+        task = TaskProcess(settings.id, next(keys), channel, self._log_dir / f"{label(settings.id)}.log")
         self.tasks[settings.id] = task
         channel.send(settings)
         log = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            self._nursery.start_task(task.key, settings, theirs, log)
+            self._nursery.start_task(task.key, settings, theirs, log, host)
         finally:
             theirs.close()
             os.close(log)

@@ -6,7 +6,6 @@ device, and forks the tasks; otherwise it starts a fresh interpreter for each of
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import importlib
 import importlib.util
@@ -19,6 +18,7 @@ import threading
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 
 from pytest_tfperf.cluster import namespace, process, wire
 from pytest_tfperf.cluster.base import Isolation
@@ -29,6 +29,7 @@ from pytest_tfperf.cluster.messages import (
     PickPorts,
     PortsPicked,
     SignalTasks,
+    StartSwitch,
     StartTask,
     SupervisorFailed,
     SupervisorReady,
@@ -48,6 +49,8 @@ class Supervisor:
         self._parent = parent
         self._tasks: dict[int, int] = {}
         """Process id of each living task by its key."""
+        self._switches: dict[int, int] = {}
+        """The same of the processes that join clusters' hosts."""
         self._mode: Mode = "spawn"
         self._picker: PortPicker | None = None
         self._package_root = ""
@@ -99,10 +102,13 @@ class Supervisor:
                 self._send(PortsPicked(()))
         elif isinstance(request, StartTask):
             self._start(request, *fds)
+        elif isinstance(request, StartSwitch):
+            self._start_switch(request, *fds)
         elif isinstance(request, SignalTasks):
             for key in request.keys:
-                if key in self._tasks:
-                    _signal(self._tasks[key], request.signal, group=request.group)
+                pid = self._tasks.get(key) or self._switches.get(key)
+                if pid is not None:
+                    process.signal_process(pid, request.signal, group=request.group)
         else:
             raise AssertionError(request)
 
@@ -144,24 +150,45 @@ class Supervisor:
             gc.freeze()  # a collection in a task must not write to, and so copy, all that it shares with us
         return SupervisorReady(self._mode, isolation, time.monotonic() - began, reason)
 
-    def _start(self, request: StartTask, channel: int, log: int) -> None:
+    def _start(self, request: StartTask, channel: int, log: int, host: int | None = None) -> None:
+        def become() -> None:
+            if host is not None:
+                namespace.join(host)  # while this process still has the rights: an exec can lose them
+                os.close(host)
+            self._become_task(channel, request.settings)
+
+        pid = self._fork(log, request.settings.cores, become)
+        os.close(channel)
+        if host is not None:
+            os.close(host)
+        self._tasks[request.key] = pid
+        self._send(TaskStarted(request.key, pid))
+
+    def _start_switch(self, request: StartSwitch, line: int) -> None:
+        def become() -> None:
+            from pytest_tfperf.cluster import switch
+
+            switch.main(socket.socket(fileno=line), request)
+
+        self._switches[request.key] = self._fork(os.dup(2), None, become)
+        os.close(line)
+
+    def _fork(self, log: int, cores: tuple[int, ...] | None, become: Callable[[], None]) -> int:
         me = os.getpid()
         pid = os.fork()
         if pid == 0:
             try:
                 signal.set_wakeup_fd(-1)
-                process.detach(me, log, request.settings.cores)
+                process.detach(me, log, cores)
                 for fd in self._own_fds:
                     os.close(fd)
-                self._become_task(channel, request.settings)
+                become()
             except BaseException:
-                traceback.print_exc()  # into the task's log
+                traceback.print_exc()  # into the log
             finally:
                 os._exit(71)
-        os.close(channel)
         os.close(log)
-        self._tasks[request.key] = pid
-        self._send(TaskStarted(request.key, pid))
+        return pid
 
     def _become_task(self, channel: int, settings: TaskSettings) -> None:
         from pytest_tfperf.cluster import task
@@ -177,17 +204,18 @@ class Supervisor:
         os.execve(sys.executable, command, start_environ(settings.environ, self._package_root))
 
     def _reap(self) -> None:
-        for key, pid in list(self._tasks.items()):
+        for key, pid in [*self._tasks.items(), *self._switches.items()]:
             # Left a zombie, the task keeps its process id, so that no other group can be killed by mistake.
             if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
                 continue
-            _signal(pid, signal.SIGKILL, group=True)
+            process.signal_process(pid, signal.SIGKILL, group=True)
             _, status = os.waitpid(pid, 0)
-            del self._tasks[key]
-            if not self._tasks:
-                self._kill_orphans()
+            if self._switches.pop(key, None) is None:
+                del self._tasks[key]
+                if not self._tasks:
+                    self._kill_orphans()
             self._send(TaskExited(key, os.waitstatus_to_exitcode(status)))
-        living = set(self._tasks.values())
+        living = {*self._tasks.values(), *self._switches.values()}
         for pid in process.children():
             if pid not in living:
                 os.waitpid(pid, os.WNOHANG)
@@ -195,20 +223,22 @@ class Supervisor:
     def _kill_orphans(self) -> None:
         """Kill what the tasks left behind in sessions of their own; killing one can hand us another."""
         for _ in range(100):
-            orphans = process.children()
+            orphans = set(process.children()) - set(self._switches.values())
             if not orphans:
                 return
             for pid in orphans:
-                _signal(pid, signal.SIGKILL, group=False)
+                process.signal_process(pid, signal.SIGKILL, group=False)
             for pid in orphans:
                 os.waitpid(pid, 0)
 
     def _kill_all(self) -> None:
-        for pid in self._tasks.values():
-            _signal(pid, signal.SIGKILL, group=True)
-        for pid in self._tasks.values():
+        everyone = [*self._tasks.values(), *self._switches.values()]
+        for pid in everyone:
+            process.signal_process(pid, signal.SIGKILL, group=True)
+        for pid in everyone:
             os.waitpid(pid, 0)
         self._tasks.clear()
+        self._switches.clear()
         self._kill_orphans()
 
 
@@ -221,17 +251,6 @@ def _why_not_fork() -> str | None:
     if current is not None and getattr(current, "_initialized", False):
         return "something has initialised TensorFlow's devices while it was imported"
     return None
-
-
-def _signal(pid: int, number: int, *, group: bool) -> None:
-    try:
-        if group:
-            os.killpg(pid, number)
-            return
-    except (ProcessLookupError, PermissionError):  # not the leader of its group yet, or only a zombie is left
-        pass
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,9 @@ from pytest_tfperf.units import format_percent
 BUSY = 0.7
 """A direction is busy in a sample in which it carried more than this fraction of the link's rate."""
 SATURATED = 0.75
-"""The link is what limits a step where it is busy for more than this share of it."""
+"""A link is saturated where it is busy for at least this share of the time."""
+NOTICEABLE = 0.25
+"""Under this share a link without limits would make a step faster by less than a third."""
 ALTERNATING = 0.7
 """Pull and push take turns where this much of the busy time has one direction busy only."""
 
@@ -52,28 +54,29 @@ def link_use(traffic: HostTraffic, link: Link, start: float, end: float, steps: 
 
 
 def describe_link(use: LinkUse, *, receives: str = "pull", sends: str = "push") -> str:
-    """One paragraph. A worker's host receives what it pulls; for a parameter server's, name them the other way round."""
+    """One paragraph. A worker's host receives what it pulls; for a parameter server's host turn the names round."""
     shares = (
         f"{receives} {format_percent(use.receiving, decimals=0)} of the step, "
         f"{sends} {format_percent(use.sending, decimals=0)}"
     )
     mean = max(use.sent_utilisation, use.received_utilisation)
     larger = receives if use.receiving >= use.sending else sends
-    if use.busy < SATURATED:
+    hides = f"its mean utilisation of {format_percent(mean, decimals=0)} a direction hides that"
+    if use.busy < NOTICEABLE:
         return (
-            f"The {use.link} link is not saturated: {shares}, and for {format_percent(1 - use.busy, decimals=0)} of the "
-            "step neither direction is busy."
+            f"The {use.link} link is not what limits the step: {shares}; neither direction is busy for "
+            f"{format_percent(1 - use.busy, decimals=0)} of it."
         )
     if max(use.sending, use.receiving) >= SATURATED:
         if min(use.sending, use.receiving) >= SATURATED:
             return f"The {use.link} link is saturated in both directions at once: {shares}."
         return f"The {use.link} link is saturated in one direction, {larger}: {shares}."
-    if use.alternation >= ALTERNATING:
-        return (
-            f"The {use.link} link is saturated in alternating bursts: {shares}; its mean utilisation of "
-            f"{format_percent(mean, decimals=0)} a direction hides that."
-        )
+    if use.alternation < ALTERNATING:
+        how = "in bursts that partly overlap"
+    elif use.busy >= SATURATED:
+        return f"The {use.link} link is saturated in alternating bursts: {shares}; {hides}."
+    else:
+        how = "in alternating bursts"
     return (
-        f"The {use.link} link is busy for {format_percent(use.busy, decimals=0)} of the step, in bursts that partly "
-        f"overlap: {shares}; its mean utilisation of {format_percent(mean, decimals=0)} a direction hides that."
+        f"The {use.link} link is busy for {format_percent(use.busy, decimals=0)} of the step, {how}: {shares}; {hides}."
     )

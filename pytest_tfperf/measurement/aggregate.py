@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite
 
 from pytest_tfperf.errors import MeasurementError
@@ -26,8 +27,8 @@ def aggregate(arm: Arm, round_number: int, tasks: Sequence[TaskRun]) -> Run:
     _check_replicas(where, arm, tasks)
     _check_losses(where, tasks)
     _check_updates(where, tasks)
-    start = max(task.windows[0].start for task in tasks)
-    end = min(task.windows[-1].end for task in tasks)
+    run = Run(arm, round_number, 0.0, 0.0, tuple(tasks))
+    start, end = run.start, run.end
     if end <= start:
         late = max(tasks, key=lambda task: task.windows[0].start)
         raise MeasurementError(
@@ -42,7 +43,8 @@ def aggregate(arm: Arm, round_number: int, tasks: Sequence[TaskRun]) -> Run:
         for task in tasks
         if not task.steady
     )
-    return Run(arm, round_number, throughput, arm.replicas * per_replica / throughput, tuple(tasks), warnings)
+    step_time = arm.replicas * per_replica / throughput
+    return replace(run, throughput=throughput, step_time=step_time, warnings=warnings)
 
 
 def _examples_between(task: TaskRun, start: float, end: float) -> float:
@@ -72,12 +74,12 @@ def _check_losses(where: str, tasks: Sequence[TaskRun]) -> None:
 
 
 def _check_updates(where: str, tasks: Sequence[TaskRun]) -> None:
-    all_steps = sum(task.steps for task in tasks)
+    all_updates = sum(task.steps * task.updates_per_step for task in tasks)
     for task in tasks:
-        expected = all_steps if task.updates_are_global else task.steps
+        expected = all_updates if task.updates_are_global else task.steps * task.updates_per_step
         if task.updates != expected:
             whose = "all workers'" if task.updates_are_global else "its"
             raise MeasurementError(
-                f"{where}: {task.task} sees {task.updates} applied updates for {whose} {expected} steps; "
+                f"{where}: {task.task} sees {task.updates} applied updates where {whose} steps make {expected}; "
                 "steps that update nothing, or update twice, are no training steps"
             )

@@ -26,6 +26,8 @@ class Job:
     strategy: str
     options: Mapping[str, Scalar]
     device: Device
+    replicas: int
+    """Model copies of the whole job."""
     policy: MeasurementPolicy
     slowdown: float = 0.0
     """Fraction by which every step takes longer."""
@@ -37,7 +39,7 @@ def measure(task: Task, job: Job) -> TaskRun | None:
     started = clock.now()
     strategy = registry.get(job.strategy)
     task.phase("build")
-    step = strategy.build(task, job.workload, job.params, job.options, job.device)
+    step = strategy.build(task, job.workload, job.params, job.options, job.device, job.replicas)
     if step is None:
         return None
     try:
@@ -48,7 +50,7 @@ def measure(task: Task, job: Job) -> TaskRun | None:
 
 def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float) -> TaskRun:
     strategy = registry.get(job.strategy)
-    peers = _training_tasks(task)
+    peers = _measured_tasks(task, strategy.measured_job)
 
     def agree(point: str, value: float) -> list[float]:
         # A failure names the phase, so it follows the points at which the tasks meet.
@@ -67,6 +69,7 @@ def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float
     updates = step.updates()
     if len(peers) > 1:
         task.exchange("updates counted", None, peers)
+    facts = step.facts()
     return TaskRun(
         task=task.id,
         examples_per_step=step.examples_per_step,
@@ -85,14 +88,14 @@ def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float
             "first step": result.warmup[0],
             "warm-up": result.windows[0].start - built - result.warmup[0],
         },
+        updates_per_step=step.updates_per_step,
+        facts=facts,
     )
 
 
-def _training_tasks(task: Task) -> Sequence[TaskId]:
-    """Every task but parameter servers, in an order that all of them agree on."""
-    return [
-        TaskId(kind, index) for kind in sorted(task.cluster) if kind != "ps" for index in range(len(task.cluster[kind]))
-    ]
+def _measured_tasks(task: Task, job: str) -> Sequence[TaskId]:
+    """The tasks that run steps, in an order that all of them agree on."""
+    return [TaskId(job, index) for index in range(len(task.cluster[job]))]
 
 
 def _versions() -> Mapping[str, str]:

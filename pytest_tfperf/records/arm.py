@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pytest_tfperf.records.link import Link
+
 Device = Literal["cpu", "gpu"]
 Scalar = str | int | float | bool | None
 Role = Literal["measured", "reference", "versus"]
@@ -20,11 +22,20 @@ class Recipe:
     """Every option of the strategy, defaults included."""
     workload_params: Mapping[str, object] = field(default_factory=dict)
     """Every parameter of the workload, defaults included."""
+    link: Link | None = None
+    """The line that each host has; None: one machine, no shaped network."""
+    hosts: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    """By replica count, the tasks of each host, as in ``(("ps:0", "worker:0"), ("worker:1",))``; a count that is not
+    there has a host for each task. Means nothing without a link."""
 
     @property
     def definition(self) -> dict[str, Scalar]:
         """The recipe flat and printable, keys in a fixed order."""
         facts: dict[str, Scalar] = {"strategy": self.strategy}
+        if self.link is not None:
+            facts["link"] = str(self.link)
+            for count, hosts in sorted(self.hosts.items()):
+                facts[f"hosts.{count}"] = " | ".join(" ".join(tasks) for tasks in hosts)
         for prefix, values in (("strategy", self.strategy_options), ("workload", self.workload_params)):
             for key in sorted(values):
                 value = values[key]
@@ -43,6 +54,8 @@ class Arm:
     replicas: int
     device: Device
     role: Role = "measured"
+    against: str = ""
+    """For the role `versus`: what tells it from the measured arm, for instance ``ps_async`` or ``batch_size=64``."""
 
     @property
     def is_reference(self) -> bool:
@@ -53,8 +66,10 @@ class Arm:
         """`T(4)`; an arm of one replica names its strategy, as it is not the reference T(1)."""
         if self.is_reference:
             return "T(1)"
-        if self.role == "versus" or self.replicas == 1:
-            return f"T({self.replicas}) {self.strategy}"
+        if self.role == "versus":
+            return f"T({self.replicas}) {self.against}"
+        if self.replicas == 1:
+            return f"T(1) {self.strategy}"
         return f"T({self.replicas})"
 
 
@@ -125,7 +140,16 @@ class SweepSpec:
     def versus_arm(self, replicas: int) -> Arm | None:
         if self.versus is None:
             return None
-        return Arm(self.workload, self.versus.strategy, replicas, self.device, "versus")
+        return Arm(self.workload, self.versus.strategy, replicas, self.device, "versus", self.against)
+
+    @property
+    def against(self) -> str:
+        """What tells `versus` from the recipe: its strategy, or else the settings that differ; empty without one."""
+        if self.versus is None or self.versus.strategy != self.strategy:
+            return self.versus.strategy if self.versus else ""
+        own, other = self.recipe.definition, self.versus.definition
+        changed = [key for key in {**other, **own} if own.get(key) != other.get(key)]
+        return " ".join(f"{key.rpartition('.')[2]}={other.get(key, 'none')}" for key in changed)
 
 
 @dataclass(frozen=True)

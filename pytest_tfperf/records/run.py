@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pytest_tfperf.records.arm import Arm
 from pytest_tfperf.records.task import TaskId
+from pytest_tfperf.records.traffic import Traffic
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,10 @@ class TaskRun:
     """Soft environment facts that only the task sees, for instance the cuDNN it was built for."""
     phases: Mapping[str, float] = field(default_factory=dict)
     """Seconds spent in each phase before the timed windows: build, first step, warm-up."""
+    updates_per_step: int = 1
+    """Updates that a step of this task applies; above 1 where one task drives the steps of several workers."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """What the step is made of: where variables lie, their bytes, what a step moves."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,21 @@ class Run:
     step_time: float
     """Seconds a replica needs for a step: batch per replica x replicas / throughput."""
     tasks: tuple[TaskRun, ...]
+    traffic: Traffic | None = None
+    """What crossed the hosts' links, sampled over the whole run; None without links."""
+    hosts: Mapping[str, int] = field(default_factory=dict)
+    """Which host each task was on, parameter servers included, by the task's name."""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def start(self) -> float:
+        """When the last of the tasks began its timed windows; monotonic seconds."""
+        return max(task.windows[0].start for task in self.tasks)
+
+    @property
+    def end(self) -> float:
+        """When the first of the tasks ended its timed windows; monotonic seconds."""
+        return min(task.windows[-1].end for task in self.tasks)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,8 @@ class Layout:
     ps: int = 0
     chief: bool = False
     replicas_per_worker: int = 1
+    chief_trains: bool = True
+    """False where the chief only schedules the workers' steps: it needs no GPU, and no cores of its own."""
 
 
 class Task(Protocol):

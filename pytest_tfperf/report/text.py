@@ -18,6 +18,7 @@ def failure_lines(view: ArmView) -> Iterator[Styled]:
     yield f"{view.title}   {str(view.verdict).upper()}", view.verdict
     yield from _table(view.rows)
     yield from ((note, None) for note in view.notes)
+    yield from ((f"  {detail}", None) for detail in view.details)
     yield view.legend, None
     yield view.footer, None
 
@@ -40,10 +41,12 @@ def _table(rows: Sequence[Row]) -> Iterator[Styled]:
         yield ("  " + "  ".join(texts)).rstrip(), row.severity
 
 
-def summary_lines(views: Sequence[ArmView]) -> Iterator[Styled]:
-    """One line an arm: what, how fast, how efficient, and the verdict."""
+def summary_lines(views: Sequence[ArmView], *, details: bool = False) -> Iterator[Styled]:
+    """One line an arm: what, how fast, how efficient, and the verdict; `details` adds what else is known of it."""
     names = [view.title for view in views]
     width = max(map(len, names), default=0)
     for view in views:
         last = [f"{row.label} {row.now}" + (f" ({row.change})" if row.change else "") for row in view.rows]
         yield f"{view.title.ljust(width)}  {str(view.verdict).ljust(12)}  {'  '.join(last)}", view.verdict
+        if details:
+            yield from ((f"    {detail}", None) for detail in view.details)

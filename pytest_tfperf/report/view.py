@@ -36,6 +36,8 @@ class ArmView:
     verdict: Verdict
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
+    details: tuple[str, ...]
+    """What is known of the arm beyond its speed: variables, bytes, links."""
     legend: str
     footer: str
 
@@ -53,6 +55,7 @@ def arm_view(
     environment: Environment,
     soft_changes: Sequence[tuple[str, str | None, str | None]],
     warnings: Sequence[str],
+    details: Sequence[str],
     rounds: int,
     seconds: float,
     command: str,
@@ -71,6 +74,7 @@ def arm_view(
         verdict=verdict.verdict,
         rows=_rows(verdict),
         notes=tuple(note for note in notes if note),
+        details=tuple(details),
         legend=_legend(verdict, compared),
         footer=f"{plural(rounds, 'round')} in {format_seconds(seconds)}. Again: {command}",
     )

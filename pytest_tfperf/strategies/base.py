@@ -20,7 +20,12 @@ class Step(Protocol):
 
     @property
     def replicas(self) -> int:
-        """Model copies in this task."""
+        """Model copies that this task's steps train."""
+        ...
+
+    @property
+    def updates_per_step(self) -> int:
+        """Updates that one step of this task applies: 1, but for a task whose step drives several workers."""
         ...
 
     def run(self) -> None:
@@ -37,6 +42,10 @@ class Step(Protocol):
 
     def weights(self) -> list[Any]:
         """Values of the trainable variables as arrays, in the model's order: for checks, not for the timed part."""
+        ...
+
+    def facts(self) -> Mapping[str, str]:
+        """What it is made of, read from graph and variables: where they lie, their bytes, what a step moves."""
         ...
 
     def close(self) -> None:
@@ -65,6 +74,11 @@ class Strategy(Protocol):
         """True where `Step.updates` counts the updates of all workers, not of the asking task."""
         ...
 
+    @property
+    def measured_job(self) -> str:
+        """The job whose tasks run steps and are measured, ``worker`` or ``chief``; all others only serve."""
+        ...
+
     def layout(self, replicas: int, options: Mapping[str, Scalar]) -> Layout:
         """The tasks needed; raises UsageError where `replicas` or an option cannot be had."""
         ...
@@ -76,6 +90,10 @@ class Strategy(Protocol):
         params: Mapping[str, object],
         options: Mapping[str, Scalar],
         device: Device,
+        replicas: int,
     ) -> Step | None:
-        """Inside a task: build its step. A task that trains nothing serves until released and gives None."""
+        """Inside a task: build its step. A task that trains nothing serves until released and gives None.
+
+        `replicas` counts the model copies of the whole job, as for `layout`.
+        """
         ...

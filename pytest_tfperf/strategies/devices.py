@@ -18,6 +18,16 @@ def rank_layout(strategy: str, replicas: int) -> Layout:
     return Layout(workers=replicas)
 
 
+def one_process_layout(strategy: str, replicas: int) -> Layout:
+    """All replicas in one process, which is given a device for each.
+
+    Raises:
+        UsageError: `replicas` is below 1.
+    """
+    rank_layout(strategy, replicas)
+    return Layout(workers=1, replicas_per_worker=replicas)
+
+
 def claim_device(task: Task, device: Device) -> str:
     """Let TensorFlow see only what the task is to compute on; give the name of that device, ``GPU:0`` or ``CPU:0``.
 
@@ -26,18 +36,40 @@ def claim_device(task: Task, device: Device) -> str:
     Raises:
         MeasurementError: the task is to use a GPU and TensorFlow sees none.
     """
+    return claim_devices(task, device, 1)[0]
+
+
+def claim_devices(task: Task, device: Device, count: int, *, spare_cpus: int = 0) -> tuple[str, ...]:
+    """The same for several devices, ``GPU:0`` and on; on a CPU run it is split into logical devices ``CPU:0`` and on.
+
+    Args:
+        task: Whose devices.
+        device: What it computes on.
+        count: How many.
+        spare_cpus: On a CPU run, logical devices ``CPU:0`` and on that are left for something else.
+
+    Raises:
+        MeasurementError: TensorFlow sees fewer GPUs than `count`.
+    """
     import os
 
     import tensorflow as tf
 
     gpus = tf.config.list_physical_devices("GPU")
-    if device == "gpu" and not gpus:
+    if device == "gpu" and len(gpus) < count:
+        seen = f"only {len(gpus)}" if gpus else "none"
         raise MeasurementError(
-            f"{task.id} is to train on a GPU, but TensorFlow sees none there "
+            f"{task.id} is to train on {'a GPU' if count == 1 else f'{count} GPUs'}, but TensorFlow sees {seen} there "
             f"(CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES', '')!r}, "
             f"TensorFlow built with CUDA: {tf.test.is_built_with_cuda()}). Its log may name a missing library."
         )
-    wanted = gpus[:1] if device == "gpu" else []
+    wanted = gpus[:count] if device == "gpu" else []
     if gpus != wanted:
         tf.config.set_visible_devices(wanted, "GPU")
-    return "GPU:0" if device == "gpu" else "CPU:0"
+    if device == "gpu":
+        return tuple(f"GPU:{index}" for index in range(count))
+    if count + spare_cpus > 1:
+        cpu = tf.config.list_physical_devices("CPU")[0]
+        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(count + spare_cpus)]
+        tf.config.set_logical_device_configuration(cpu, parts)
+    return tuple(f"CPU:{spare_cpus + index}" for index in range(count))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pytest_tfperf.strategies.facts import variable_facts
 from pytest_tfperf.strategies.optimizers import FusedUpdates
 from pytest_tfperf.workloads.building import Built
 
@@ -18,11 +19,11 @@ def gradient_function(built: Built, *, xla: bool, pack: bool) -> Callable[[Any, 
 
     def gradients(features: Any, labels: Any) -> tuple[Any, Any]:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(built.variables)
+            tape.watch(built.parts)
             loss = built.loss(features, labels)
             scaled = loss * built.loss_scale
         # Zero: a variable that this loss does not reach gets a gradient too, so that shapes are always the same.
-        found = tape.gradient(scaled, built.variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        found = tape.gradient(scaled, built.parts, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         dense = [tf.convert_to_tensor(gradient) for gradient in found]
         if pack:
             return loss, tf.concat([tf.reshape(tf.cast(gradient, tf.float32), [-1]) for gradient in dense], axis=0)
@@ -55,22 +56,39 @@ def update_function(
 
 
 class EagerStep:
-    """A step that is one `tf.function`. Calling it comes back as soon as its kernels are launched."""
+    """A step that is one `tf.function`. Calling it comes back as soon as its kernels are launched.
 
-    def __init__(self, function: Callable[[], Any], examples: int, updates: FusedUpdates, variables: Sequence[Any]):
+    `function` gives the replica's loss, or a tuple of them where this process has several replicas; `examples` are
+    those of one replica, and `variables` those of the first.
+    """
+
+    updates_per_step = 1
+
+    def __init__(
+        self,
+        function: Callable[[], Any],
+        examples: int,
+        updates: FusedUpdates,
+        variables: Sequence[Any],
+        *,
+        replicas: int = 1,
+    ) -> None:
         self._function = function
-        self._loss: Any = None
+        self._losses: Any = None
         self._updates = updates
         self._variables = variables
-        self.examples_per_step = examples
-        self.replicas = 1
+        self.examples_per_step = replicas * examples
+        self.replicas = replicas
 
     def run(self) -> None:
-        self._loss = self._function()
+        self._losses = self._function()
 
     def wait(self) -> float:
-        # The function gives its loss after its updates, and the device keeps the order of steps.
-        return float("nan") if self._loss is None else float(self._loss)
+        if self._losses is None:
+            return float("nan")
+        # The function gives its loss after its updates, and each device keeps the order of steps.
+        losses = self._losses if isinstance(self._losses, tuple) else (self._losses,)
+        return sum(float(loss) for loss in losses) / len(losses)
 
     def updates(self) -> int:
         return int(self._updates.count)
@@ -78,5 +96,8 @@ class EagerStep:
     def weights(self) -> list[Any]:
         return [variable.numpy() for variable in self._variables]
 
+    def facts(self) -> Mapping[str, str]:
+        return variable_facts(self._variables)
+
     def close(self) -> None:
-        self._loss = None
+        self._losses = None

@@ -29,6 +29,7 @@ class MultiWorkerMirrored:
     options: Mapping[str, Scalar] = {"communication": "auto", "pack_gradients": True}
     synchronous = True
     updates_are_global = False
+    measured_job = "worker"
 
     def layout(self, replicas: int, options: Mapping[str, Scalar]) -> Layout:
         communication = options.get("communication", "auto")
@@ -45,6 +46,7 @@ class MultiWorkerMirrored:
         params: Mapping[str, object],
         options: Mapping[str, Scalar],
         device: Device,
+        replicas: int,
     ) -> EagerStep:
         where = claim_device(task, device)
         import tensorflow as tf

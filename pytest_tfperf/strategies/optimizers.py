@@ -20,7 +20,7 @@ class FusedUpdates:
 
         self._optimizer = optimizer
         self._variables = tuple(variables)
-        slots = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer.rule]
+        slots = _SLOTS[optimizer.rule]
         with tf.device(device):
             self._slots = [
                 tuple(tf.Variable(tf.zeros(v.shape, v.dtype), trainable=False) for _ in range(slots)) for v in variables
@@ -38,44 +38,91 @@ class FusedUpdates:
         """Update every variable by its gradient, both in the order of `variables`; call it inside a `tf.function`."""
         powers = [power.read_value() for power in self._powers]
         for variable, gradient, slots in zip(self._variables, gradients, self._slots, strict=True):
-            self._apply_one(variable, gradient, [slot.handle for slot in slots], powers)
+            _apply_one(self._optimizer, variable, gradient, [slot.handle for slot in slots], powers)
         for power, beta in zip(self._powers, (self._optimizer.beta_1, self._optimizer.beta_2), strict=False):
             power.assign(power * beta)
         self.count.assign_add(1)
 
-    def _apply_one(self, variable: Any, gradient: Any, slots: list[Any], powers: list[Any]) -> None:
+
+class ServerUpdates:
+    """The same kernels on variables of parameter servers, run where these lie, with locks: no worker's update is lost.
+
+    Adam corrects by the number of updates when the step began; one that another worker makes in between is not in it.
+    """
+
+    def __init__(self, optimizer: Optimizer, variables: Sequence[Any], count_device: str) -> None:
         import tensorflow as tf
 
-        rule = self._optimizer
+        self._optimizer = optimizer
+        self._variables = tuple(variables)
+        self._slots = []
+        for variable in variables:
+            with tf.device(variable.device):
+                self._slots.append(
+                    [
+                        tf.Variable(tf.zeros(variable.shape, variable.dtype), trainable=False)
+                        for _ in range(_SLOTS[optimizer.rule])
+                    ]
+                )
+        with tf.device(count_device):
+            self.count = tf.Variable(tf.constant(0, tf.int64), trainable=False)
+            """Updates applied so far by all workers, int64 scalar."""
 
-        def typed(number: float) -> Any:
-            return tf.constant(number, variable.dtype)
+    def apply(self, gradients: Sequence[Any]) -> None:
+        """Update every variable by its gradient, both in the order of `variables`; call it inside a `tf.function`."""
+        import tensorflow as tf
 
-        if rule.rule == "sgd":
-            tf.raw_ops.ResourceApplyGradientDescent(
-                var=variable.handle, alpha=typed(rule.learning_rate), delta=gradient
-            )
-        elif rule.rule == "momentum":
-            tf.raw_ops.ResourceApplyMomentum(
-                var=variable.handle,
-                accum=slots[0],
-                lr=typed(rule.learning_rate),
-                grad=gradient,
-                momentum=typed(rule.momentum),
-            )
-        else:
-            tf.raw_ops.ResourceApplyAdam(
-                var=variable.handle,
-                m=slots[0],
-                v=slots[1],
-                beta1_power=tf.cast(powers[0], variable.dtype),
-                beta2_power=tf.cast(powers[1], variable.dtype),
-                lr=typed(rule.learning_rate),
-                beta1=typed(rule.beta_1),
-                beta2=typed(rule.beta_2),
-                epsilon=typed(rule.epsilon),
-                grad=gradient,
-            )
+        number = tf.cast(self.count.read_value(), tf.float32) + 1.0
+        powers = [tf.pow(beta, number) for beta in (self._optimizer.beta_1, self._optimizer.beta_2)]
+        updates = []
+        for variable, gradient, slots in zip(self._variables, gradients, self._slots, strict=True):
+            with tf.device(variable.device):
+                updates.append(
+                    _apply_one(
+                        self._optimizer, variable, gradient, [slot.handle for slot in slots], powers, locking=True
+                    )
+                )
+        with tf.control_dependencies(updates):
+            self.count.assign_add(1)
+
+
+_SLOTS = {"sgd": 0, "momentum": 1, "adam": 2}
+
+
+def _apply_one(
+    rule: Optimizer, variable: Any, gradient: Any, slots: list[Any], powers: list[Any], *, locking: bool = False
+) -> Any:
+    import tensorflow as tf
+
+    def typed(number: float) -> Any:
+        return tf.constant(number, variable.dtype)
+
+    if rule.rule == "sgd":
+        return tf.raw_ops.ResourceApplyGradientDescent(
+            var=variable.handle, alpha=typed(rule.learning_rate), delta=gradient, use_locking=locking
+        )
+    if rule.rule == "momentum":
+        return tf.raw_ops.ResourceApplyMomentum(
+            var=variable.handle,
+            accum=slots[0],
+            lr=typed(rule.learning_rate),
+            grad=gradient,
+            momentum=typed(rule.momentum),
+            use_locking=locking,
+        )
+    return tf.raw_ops.ResourceApplyAdam(
+        var=variable.handle,
+        m=slots[0],
+        v=slots[1],
+        beta1_power=tf.cast(powers[0], variable.dtype),
+        beta2_power=tf.cast(powers[1], variable.dtype),
+        lr=typed(rule.learning_rate),
+        beta1=typed(rule.beta_1),
+        beta2=typed(rule.beta_2),
+        epsilon=typed(rule.epsilon),
+        grad=gradient,
+        use_locking=locking,
+    )
 
 
 def graph_optimizer(optimizer: Optimizer) -> Any:

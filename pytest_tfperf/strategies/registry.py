@@ -8,13 +8,18 @@ from typing import cast
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Scalar
 from pytest_tfperf.strategies.base import Strategy
+from pytest_tfperf.strategies.mirrored import Mirrored
 from pytest_tfperf.strategies.multi_worker_mirrored import MultiWorkerMirrored
+from pytest_tfperf.strategies.parameter_server import ParameterServer
 from pytest_tfperf.strategies.ps_async import PsAsync
+from pytest_tfperf.strategies.ps_sync import PsSync
 from pytest_tfperf.strategies.single import Single
+from pytest_tfperf.strategies.tower import Tower
 from pytest_tfperf.workloads.settings import did_you_mean, resolve
 
 _STRATEGIES: dict[str, Strategy] = {
-    strategy.name: strategy for strategy in (Single(), MultiWorkerMirrored(), PsAsync())
+    strategy.name: strategy
+    for strategy in (Single(), MultiWorkerMirrored(), PsAsync(), PsSync(), Tower(), Mirrored(), ParameterServer())
 }
 
 

@@ -27,6 +27,7 @@ class Single:
     options: Mapping[str, Scalar] = {}
     synchronous = True
     updates_are_global = False
+    measured_job = "worker"
 
     def layout(self, replicas: int, options: Mapping[str, Scalar]) -> Layout:
         if replicas != 1:
@@ -40,6 +41,7 @@ class Single:
         params: Mapping[str, object],
         options: Mapping[str, Scalar],
         device: Device,
+        replicas: int,
     ) -> EagerStep:
         where = claim_device(task, device)
         import tensorflow as tf

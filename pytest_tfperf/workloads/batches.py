@@ -82,6 +82,21 @@ def eager_batches(batch: Any, device: str) -> Batches:
     return Batches(lambda: fixed, examples)
 
 
+def as_dataset(batch: Any) -> Any | None:
+    """An endless `tf.data.Dataset` of the batches, for a strategy that sends one to each worker; None for a function.
+
+    Raises:
+        UsageError: the batch is of no known kind.
+    """
+    import tensorflow as tf
+
+    if isinstance(batch, tf.data.Dataset):
+        return batch.repeat()
+    if callable(batch):
+        return None
+    return tf.data.Dataset.from_tensors(tf.nest.map_structure(tf.convert_to_tensor, _pair(batch))).repeat()
+
+
 def graph_batches(batch: Any, device: str) -> Batches:
     """Batches for a step in the default, old-style graph; what they hold is kept on the worker's `device`.
 

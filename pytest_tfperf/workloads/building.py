@@ -30,7 +30,22 @@ class Built:
     loss: Callable[[Any, Any], Any]
     """`loss(features, labels)`: a forward pass in training mode, and the mean loss as a float32 scalar."""
     batches: Batches
-    loss_scale: float = 1.0
+    loss_scale: float
+    fit: Callable[[Any, Any], Any]
+    """`loss` without weight decay."""
+    decay: Callable[[], list[Any]]
+    """Makes the terms of weight decay, one a kernel, where it is called; none where the workload has no such."""
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The trainable variables, a sharded one as its shards: what gradients and updates are made of."""
+        return tuple(part for variable in self.variables for part in parts_of(variable))
+
+
+def parts_of(variable: Any) -> tuple[Any, ...]:
+    """The shards of a variable that is split over parameter servers; the variable itself otherwise."""
+    shards = getattr(variable, "variables", None)  # a ShardedVariable's, whose class has no public name
+    return tuple(shards) if isinstance(shards, (list, tuple)) else (variable,)
 
 
 def recipe(
@@ -79,7 +94,7 @@ def _build(workload: Workload, batches: Batches) -> Built:
     variables = _trainable_variables(workload)
     forward = _in_training_mode(workload.model)
 
-    def loss(features: Any, labels: Any) -> Any:
+    def fit(features: Any, labels: Any) -> Any:
         import tensorflow as tf
 
         # Before the losses of layers are read: the forward pass makes them.
@@ -88,10 +103,25 @@ def _build(workload: Workload, batches: Batches) -> Built:
         extra = [tf.cast(tf.reduce_sum(term), tf.float32) for term in getattr(workload.model, "losses", None) or ()]
         return tf.add_n([value, *extra]) if extra else value
 
+    def decay() -> list[Any]:
+        import tensorflow as tf
+
+        if not workload.weight_decay:
+            return []
+        # Biases and the scales of batch normalisation, of one dimension, are not decayed (He et al. 2018,
+        # arXiv:1812.01187, section 3.1).
+        kernels = [part for variable in variables if len(variable.shape) >= 2 for part in parts_of(variable)]
+        return [workload.weight_decay * tf.cast(tf.nn.l2_loss(kernel), tf.float32) for kernel in kernels]
+
+    def loss(features: Any, labels: Any) -> Any:
+        import tensorflow as tf
+
+        return tf.add_n([fit(features, labels), *decay()]) if workload.weight_decay else fit(features, labels)
+
     if hasattr(workload.loss, "_allow_sum_over_batch_size"):
         # tf_keras refuses to average over a replica's batch inside a strategy; replicas are averaged by us.
         workload.loss._allow_sum_over_batch_size = True
-    return Built(variables, loss, batches, workload.loss_scale)
+    return Built(variables, loss, batches, workload.loss_scale, fit, decay)
 
 
 def _call(definition: WorkloadDefinition, params: Mapping[str, object]) -> Workload:
@@ -135,7 +165,7 @@ def _listed(model: Any) -> tuple[Any, ...]:
     except (AttributeError, ValueError):
         return ()  # a Sequential of tf_keras raises ValueError before its first call
     # A model of a user's own that lists Keras 3 variables: their `value` is the `tf.Variable`, whose own is a method.
-    return tuple(v if callable(getattr(v, "value", None)) else v.value for v in variables)
+    return tuple(v.value if hasattr(v, "value") and not callable(v.value) else v for v in variables)
 
 
 def _in_training_mode(model: Any) -> Callable[[Any], Any]:

@@ -7,15 +7,11 @@ pattern of 4 x 4 patches under noise, so that a network learns them, and nothing
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
 from pathlib import Path
 from typing import Any
-
-try:
-    import fcntl
-except ImportError:  # Windows, where each process that finds no file makes it; the last one's stays
-    fcntl = None  # type: ignore[assignment]
 
 SIDE = 32
 CLASSES = 10
@@ -80,14 +76,12 @@ def records_file(records: int, folder: Path | None = None) -> Path:
         return path
     part = path.with_suffix(".part")
     with part.open("ab") as file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        # Another process may have made it while this one waited; `file` is then no longer the part's, and stays empty.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        # Another process may have made it while this one waited.
         if _has_size(path, size):
-            if part.exists() and part.stat().st_size == 0:
-                part.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
             return path
-        file.truncate(0)
+        file.truncate(0)  # what a process that was killed here left
         file.write(_generated(records))
         file.flush()
         part.replace(path)
@@ -105,7 +99,7 @@ def _cache_folder() -> Path:
     given = os.environ.get("XDG_CACHE_HOME", "")
     candidates = [
         Path(given) / "pytest-tfperf" if os.path.isabs(given) else Path("~/.cache/pytest-tfperf").expanduser(),
-        Path(tempfile.gettempdir()) / f"pytest-tfperf-{os.getuid() if hasattr(os, 'getuid') else 'cache'}",
+        Path(tempfile.gettempdir()) / f"pytest-tfperf-{os.getuid()}",
     ]
     for folder in candidates:
         try:
@@ -119,7 +113,7 @@ def _cache_folder() -> Path:
 
 def _is_own(folder: Path) -> bool:
     # In the shared folder of temporary files somebody else could have put one of this name.
-    return not hasattr(os, "getuid") or (not folder.is_symlink() and folder.stat().st_uid == os.getuid())
+    return not folder.is_symlink() and folder.stat().st_uid == os.getuid()
 
 
 def _generated(records: int) -> bytes:

@@ -83,16 +83,18 @@ class Network:
         *,
         padding: str = "SAME",
         bias: bool = False,
+        gain: float = 2.0,
     ) -> Layer:
         """A convolution: (n, h, w, inputs) to (n, h/stride, w/stride, filters) with SAME padding.
 
-        Initialised as He et al. 2015 (arXiv:1502.01852) for ReLU; a bias starts at 0.
+        Its kernel starts with the variance `gain` by inputs of a unit, for ReLU as He et al. 2015 (arXiv:1502.01852);
+        a bias starts at 0.
         """
         import tensorflow as tf
 
         height, width = (kernel, kernel) if isinstance(kernel, int) else kernel
         shape = (height, width, inputs, filters)
-        stddev = math.sqrt(2.0 / (height * width * inputs))
+        stddev = math.sqrt(gain / (height * width * inputs))
         weights = self._variable(lambda: tf.random.normal(shape, stddev=stddev), f"{name}/kernel")
         offset = self._variable(lambda: tf.zeros([filters]), f"{name}/bias") if bias else None
 
@@ -102,16 +104,14 @@ class Network:
 
         return convolve
 
-    def dense(
-        self, name: str, inputs: int, outputs: int, *, precision: str = "float32", bias: bool = True, he: bool = False
-    ) -> Layer:
-        """A product, with bias unless told: (n, inputs) to (n, outputs), in float32 unless told.
+    def dense(self, name: str, inputs: int, outputs: int, *, precision: str = "float32", bias: bool = True) -> Layer:
+        """A product with bias, in float32 unless told: (n, inputs) to (n, outputs).
 
-        Glorot uniform (Glorot & Bengio 2010), or as He et al. 2015 (arXiv:1502.01852) for ReLU; bias 0.
+        Glorot uniform (Glorot & Bengio 2010), bias 0.
         """
         import tensorflow as tf
 
-        limit = math.sqrt(6.0 / (inputs if he else inputs + outputs))
+        limit = math.sqrt(6.0 / (inputs + outputs))
         kernel = self._variable(lambda: tf.random.uniform((inputs, outputs), -limit, limit), f"{name}/kernel")
         offset = self._variable(lambda: tf.zeros([outputs]), f"{name}/bias") if bias else None
 

@@ -12,16 +12,23 @@ from pytest_tfperf.errors import UsageError
 from pytest_tfperf.workloads.base import Optimizer, WorkloadDefinition
 from pytest_tfperf.workloads.settings import SETTING_TYPES, did_you_mean, resolve
 
+_MODELS = "pytest_tfperf.workloads.models"
 _BUILT_IN = {
-    "mlp": "pytest_tfperf.workloads.models.mlp",
-    "resnet50": "pytest_tfperf.workloads.models.resnet50",
-    "smallconv": "pytest_tfperf.workloads.models.smallconv",
+    "alexnet": f"{_MODELS}.alexnet",
+    "inception_resnet_v1": f"{_MODELS}.inception_resnet_v1",
+    "inception_v3": f"{_MODELS}.inception_v3",
+    "mlp": f"{_MODELS}.mlp",
+    "resnet110": f"{_MODELS}.cifar_resnet",
+    "resnet152": f"{_MODELS}.resnet",
+    "resnet18_cifar": f"{_MODELS}.cifar_resnet",
+    "resnet50": f"{_MODELS}.resnet",
+    "smallconv": f"{_MODELS}.smallconv",
 }
 
 RESERVED = frozenset(
     (
         *("strategy", "replicas", "min_efficiency", "tolerance", "rounds", "reference"),
-        *("variant", "slowdown", "timeout", "versus", "min_speedup", "name", "xla"),
+        *("variant", "slowdown", "timeout", "versus", "min_speedup", "link", "hosts", "name", "xla"),
     )
 )
 """Words of the marker itself, and `xla`, which the decorator declares for every workload."""

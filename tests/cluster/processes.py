@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable
 
@@ -28,3 +29,9 @@ def is_gone(pid: int) -> bool:
         return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
+
+
+def own_addresses() -> set[str]:
+    """This machine's IPv4 addresses."""
+    families = (socket.AF_INET,)
+    return {one.address for some in psutil.net_if_addrs().values() for one in some if one.family in families}

@@ -13,7 +13,7 @@ from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.cluster.ports import PortPicker
 from pytest_tfperf.errors import ClusterStartError
 from pytest_tfperf.records.task import TaskId
-from tests.cluster.processes import is_gone, poll, workers
+from tests.cluster.processes import is_gone, own_addresses, poll, workers
 
 
 def _connects(host: str, port: int) -> bool:
@@ -22,13 +22,6 @@ def _connects(host: str, port: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _own_addresses() -> set[str]:
-    import psutil  # type: ignore[import-untyped, unused-ignore]
-
-    families = (socket.AF_INET,)
-    return {one.address for some in psutil.net_if_addrs().values() for one in some if one.family in families}
 
 
 def test_a_server_is_reached_by_its_cluster_and_by_nobody_else(launcher: ClusterLauncher) -> None:
@@ -48,7 +41,7 @@ def test_a_server_is_reached_by_its_cluster_and_by_nobody_else(launcher: Cluster
     with launcher.start(workers(2)) as cluster:
         port = int(cluster.addresses["worker"][0].rpartition(":")[2])
         assert set(cluster.run(server, timeout=60).values()) == {True}
-        assert not [host for host in _own_addresses() if _connects(host, port)]
+        assert not [host for host in own_addresses() if _connects(host, port)]
 
 
 def test_in_host_mode_a_server_binds_the_port_that_pytest_holds() -> None:

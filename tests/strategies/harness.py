@@ -59,7 +59,8 @@ def _child(pipe: Connection, id: TaskId, cluster: dict[str, list[str]], job: Job
 
 def run_tasks(layout: Layout, job: Job, timeout: float = 240.0, **arguments: Any) -> dict[TaskId, Any]:
     """Run `job(task, **arguments)` in every task of a new cluster; give the tasks' results."""
-    ids = [TaskId("worker", i) for i in range(layout.workers)] + [TaskId("ps", i) for i in range(layout.ps)]
+    ids = [TaskId("chief", 0)] if layout.chief else []
+    ids += [TaskId("worker", i) for i in range(layout.workers)] + [TaskId("ps", i) for i in range(layout.ps)]
     cluster: dict[str, list[str]] = {}
     for id, port in zip(ids, _free_ports(len(ids)), strict=True):
         cluster.setdefault(id.type, []).append(f"localhost:{port}")

@@ -14,7 +14,14 @@ from pytest_tfperf.workloads.registry import workload
 
 
 def train(
-    task: Task, *, strategy: str, name: str, steps: int, params: dict[str, Any] | None = None, **options: Any
+    task: Task,
+    *,
+    strategy: str,
+    name: str,
+    steps: int,
+    replicas: int = 1,
+    params: dict[str, Any] | None = None,
+    **options: Any,
 ) -> dict[str, Any] | None:
     """Train `steps` steps, as the measurement does, and tell what came of it."""
     chosen, definition = strategies.get(strategy), workloads.get(name)
@@ -24,6 +31,7 @@ def train(
         workloads.resolve_params(definition, params or {}),
         strategies.resolve_options(chosen, options),
         "cpu",
+        replicas,
     )
     if step is None:
         return None
@@ -32,8 +40,8 @@ def train(
     for _ in range(steps):
         step.run()
         losses.append(step.wait())
-    workers = [TaskId("worker", index) for index in range(len(task.cluster["worker"]))]
-    task.exchange("trained", None, workers)
+    trained = [TaskId(chosen.measured_job, index) for index in range(len(task.cluster[chosen.measured_job]))]
+    task.exchange("trained", None, trained)
     result = {
         "losses": losses,
         "updates": step.updates(),
@@ -41,6 +49,7 @@ def train(
         "after": step.weights(),
         "examples": step.examples_per_step,
         "replicas": step.replicas,
+        "facts": dict(step.facts()),
     }
     step.close()
     return result
@@ -96,12 +105,19 @@ def moving_averages(task: Task, *, steps: int) -> dict[str, Any]:
 def graph_state(task: Task, *, steps: int, ps: int) -> Any:
     """The same under parameter servers, read from them by worker 0; and where its trainable variables lie."""
     chosen, definition = strategies.get("ps_async"), workloads.get("normalised")
-    step: Any = chosen.build(task, definition, workloads.resolve_params(definition, {}), {"ps": ps}, "cpu")
+    step: Any = chosen.build(
+        task,
+        definition,
+        workloads.resolve_params(definition, {}),
+        strategies.resolve_options(chosen, {"ps": ps}),
+        "cpu",
+        1,
+    )
     if step is None:
         return None
     for _ in range(steps):
         step.run()
-    return step._session.run(list(latest["model"].state)), [variable.device for variable in step._variables]
+    return step._session.run(list(latest["model"].state)), [v.device for v in latest["model"].trainable_variables]
 
 
 def linear_data(rank: int | None, examples: int = 8) -> tuple[Any, Any]:

@@ -14,14 +14,20 @@ from pytest_tfperf.workloads.registry import workload
 
 
 class Mlp(Network):
-    """(n, features) to (n, outputs), ReLU after every layer, the last included, as `contrib.layers` had it."""
+    """(n, features) to (n, outputs), ReLU after every layer, the last included, as `contrib.layers` had it.
 
-    def __init__(self, features: int, hidden: int, hidden_layers: int, outputs: int) -> None:
-        super().__init__()
-        sizes = [features, *[hidden] * hidden_layers, outputs]
-        self._layers = [self.dense(f"dense_{i}", sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)]
+    The last product is float32 whatever the precision.
+    """
 
-    def __call__(self, x: Any) -> Any:
+    def __init__(self, features: int, hidden: int, hidden_layers: int, outputs: int, precision: str) -> None:
+        super().__init__(precision)
+        sizes = [features, *[hidden] * hidden_layers]
+        self._layers = [
+            self.dense(f"dense_{i}", sizes[i], sizes[i + 1], precision=precision) for i in range(hidden_layers)
+        ]
+        self._layers.append(self.dense(f"dense_{hidden_layers}", sizes[-1], outputs))
+
+    def forward(self, x: Any) -> Any:
         import tensorflow as tf
 
         for layer in self._layers:
@@ -29,17 +35,29 @@ class Mlp(Network):
         return x
 
 
+def _squared_error(labels: Any, predictions: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.reduce_mean(tf.math.squared_difference(labels, predictions))
+
+
 @workload("mlp", optimizer=Optimizer("adam", learning_rate=1e-4))
 def mlp(
-    *, batch_size: int = 128, features: int = 256, hidden: int = 4096, hidden_layers: int = 2, outputs: int = 256
+    *,
+    batch_size: int = 128,
+    features: int = 256,
+    hidden: int = 4096,
+    hidden_layers: int = 2,
+    outputs: int = 256,
+    precision: str = "float32",
+    weight_decay: float = 0.0,
 ) -> Workload:
     """18,882,816 parameters by default, mean squared error against noise, a batch of noise made inside each step."""
     import tensorflow as tf
 
-    def loss(labels: Any, predictions: Any) -> Any:
-        return tf.reduce_mean(tf.math.squared_difference(labels, predictions))
-
-    def batch() -> tuple[Any, Any]:
+    def batch() -> Any:
         return tf.random.normal([batch_size, features]), tf.random.normal([batch_size, outputs])
 
-    return Workload(Mlp(features, hidden, hidden_layers, outputs), loss, batch)
+    model = Mlp(features, hidden, hidden_layers, outputs, precision)
+    loss_scale = 128.0 if precision == "float16" else 1.0
+    return Workload(model, _squared_error, tf.autograph.experimental.do_not_convert(batch), loss_scale, weight_decay)

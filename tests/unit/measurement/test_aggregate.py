@@ -62,7 +62,7 @@ def test_a_diverged_training_is_no_measurement(loss: float) -> None:
 
 
 def test_updates_of_each_task_must_be_its_steps() -> None:
-    with pytest.raises(MeasurementError, match="worker:0 sees 19 applied updates for its 20 steps"):
+    with pytest.raises(MeasurementError, match="worker:0 sees 19 applied updates where its steps make 20"):
         aggregate(TWO, 1, [worker(0, [(0, 1, 10)], updates=19), worker(1, [(0, 1, 10)])])
 
 
@@ -71,7 +71,7 @@ def test_updates_on_a_parameter_server_must_be_all_workers_steps() -> None:
         return [worker(k, [(0, 1, 10)], updates=updates, updates_are_global=True) for k in range(2)]
 
     assert aggregate(TWO, 1, pair(40)).throughput > 0
-    with pytest.raises(MeasurementError, match="sees 38 applied updates for all workers' 40 steps"):
+    with pytest.raises(MeasurementError, match="sees 38 applied updates where all workers' steps make 40"):
         aggregate(TWO, 1, pair(38))
 
 

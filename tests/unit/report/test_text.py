@@ -24,6 +24,7 @@ def view_of(
         environment=Environment(HARD, {}),
         soft_changes=soft_changes,
         warnings=warnings,
+        details=["variables on CPU: 3"] if warnings else [],
         rounds=5,
         seconds=41.2,
         command='pytest "perf_tests/test_resnet.py::test_scales[4]" --tfperf-rounds 10',

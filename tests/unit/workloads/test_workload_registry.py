@@ -52,13 +52,14 @@ def test_a_definition_alone_is_no_test_to_be_marked() -> None:
 
 
 def test_built_in_workloads_are_known_and_found() -> None:
-    assert set(names()) >= {"mlp", "resnet50", "smallconv"}
+    assert set(names()) >= {"alexnet", "inception_v3", "mlp", "resnet110", "resnet50", "smallconv"}
+    assert all(get(name).name == name for name in names())
     assert get("resnet50").params["xla"] is True
     assert get("mlp").optimizer == Optimizer("adam", 1e-4)
 
 
 def test_an_unknown_name_is_answered_with_a_close_one() -> None:
-    with pytest.raises(UsageError, match=r"no workload 'resnet5'. Did you mean 'resnet50'\? Known: mlp, resnet50"):
+    with pytest.raises(UsageError, match=r"no workload 'resnet5'. Did you mean 'resnet50'\? Known: alexnet, "):
         get("resnet5")
 
 

@@ -1,0 +1,81 @@
+"""What the old-style graph strategies share: a step that is one `session.run`, and gradients for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+
+def auto_cluster(config: Any) -> Any:
+    """Turn on XLA's auto-clustering in a `ConfigProto`; on CPUs it has no effect."""
+    import tensorflow as tf
+
+    config.graph_options.optimizer_options.global_jit_level = tf.compat.v1.OptimizerOptions.ON_1
+    return config
+
+
+def unscaled(pairs: Sequence[tuple[Any, Any]], loss_scale: float) -> list[tuple[Any, Any]]:
+    """Pairs of gradient and variable, the loss scale divided out again."""
+    import tensorflow as tf
+
+    if loss_scale == 1.0:
+        return list(pairs)
+    return [(None if g is None else tf.convert_to_tensor(g) / loss_scale, v) for g, v in pairs]
+
+
+class GraphStep:
+    """A blocking `session.run`, as in the programs of the time. Make it while its graph can still grow."""
+
+    updates_per_step = 1
+
+    def __init__(
+        self,
+        fetches: Sequence[Any],
+        count: Any,
+        variables: Sequence[Any],
+        examples: int,
+        *,
+        replicas: int = 1,
+        also_fetch: Sequence[Any] = (),
+    ) -> None:
+        """Fetch the train operation and the loss in `fetches`; `count` is the variable that counts updates."""
+        import tensorflow as tf
+
+        self._fetches = [list(fetches), list(also_fetch)]
+        self._count = tf.convert_to_tensor(count)
+        self._weights = [tf.convert_to_tensor(variable) for variable in variables]
+        self._session: Any = None
+        self._feed: dict[Any, Any] = {}
+        self._facts: Mapping[str, str] = {}
+        self._last_loss = float("nan")
+        self.examples_per_step = replicas * examples
+        self.replicas = replicas
+
+    def set_facts(self, facts: Mapping[str, str]) -> None:
+        self._facts = dict(facts)
+
+    def start(self, session: Any, feeds: Iterable[tuple[Any, Any]] = ()) -> None:
+        """Run in `session` from now on; `feeds` are placeholders, each with the tensor whose value it always gets."""
+        self._session = session
+        pairs = list(feeds)
+        values = session.run([source for _, source in pairs])
+        self._feed = {placeholder: value for (placeholder, _), value in zip(pairs, values, strict=True)}
+
+    def run(self) -> None:
+        (_, self._last_loss), _ = self._session.run(self._fetches, feed_dict=self._feed)
+
+    def wait(self) -> float:
+        return float(self._last_loss)
+
+    def updates(self) -> int:
+        """The count where updates are applied: on the servers, or in this process's graph."""
+        return int(self._session.run(self._count))
+
+    def weights(self) -> list[Any]:
+        return list(self._session.run(self._weights))
+
+    def facts(self) -> Mapping[str, str]:
+        return self._facts
+
+    def close(self) -> None:
+        """Nothing: the session ends with the process. Closing one whose peers have left blocks for ever."""

@@ -12,7 +12,8 @@ from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.comparison.effect import efficiencies
 from pytest_tfperf.comparison.judge import Floor, judge_arm
 from pytest_tfperf.config import PerfConfig
-from pytest_tfperf.diagnosis.details import fact_lines, link_lines
+from pytest_tfperf.diagnosis.ablation import what_difference_costs
+from pytest_tfperf.diagnosis.details import fact_lines, link_lines, step_lines
 from pytest_tfperf.errors import BaselineError, MeasurementError
 from pytest_tfperf.measurement import environment as environments
 from pytest_tfperf.measurement.gpus import visible_gpus
@@ -153,7 +154,7 @@ class PerfSession:
             environment=result.environment,
             soft_changes=changes,
             warnings=result.warnings_of(replicas),
-            details=_details(result, replicas),
+            details=_details(result, verdict),
             rounds=result.rounds,
             seconds=result.seconds,
             command=f'pytest "{nodeid}" --tfperf-rounds {2 * result.rounds}',
@@ -226,11 +227,12 @@ class PerfSession:
         )
 
 
-def _details(result: SweepResult, replicas: int) -> tuple[str, ...]:
+def _details(result: SweepResult, verdict: ArmVerdict) -> tuple[str, ...]:
     """Of the arm, and of what it is held against, as their last runs show them."""
+    replicas, speedup = verdict.arm.replicas, verdict.figures.speedup
     versus = result.sweep.spec.versus_arm(replicas)
-    lines: list[str] = []
+    lines = [what_difference_costs(speedup, verdict.versus)] if speedup else []
     for arm in (result.arm_of(replicas), *([versus] if versus else [])):
         run = result.results[arm].runs[-1]
-        lines += [f"{arm.label}, {line}" for line in (*fact_lines(run), *link_lines(run))]
+        lines += [f"{arm.label}, {line}" for line in (*step_lines(run), *fact_lines(run), *link_lines(run))]
     return tuple(lines)

@@ -21,7 +21,7 @@ from pytest_tfperf.records.link import Link
 from pytest_tfperf.records.traffic import Traffic
 
 DEFAULT_INTERVAL = 0.01
-"""Seconds between samples. A link of 1 Gbit/s carries 1.25 MB in them; they cost less than 1 % of a core."""
+"""Seconds between samples. A link of 1 Gbit/s carries 1.25 MB in them; they cost about 1 % of a core."""
 _PATIENCE = 20.0
 """Seconds that a switch may take to be up, or to answer; it is some tenths of a second's work."""
 

@@ -78,7 +78,8 @@ def placements(
 
     Each training task (chief and workers) gets `replicas_per_worker` of `gpus`, in order; a parameter server, and a
     chief that does not train, get none. With `cores`, each training task is pinned to its own equal share of them and
-    the others to what is left over, or to all of them where nothing is. Raises UsageError where GPUs or cores do not go round.
+    the others to what is left over, or to all of them where nothing is. Raises UsageError where GPUs or cores do not
+    go round.
     """
     chief = [TaskId("chief", 0)] if layout.chief else []
     training = chief if layout.chief_trains else []

@@ -5,12 +5,21 @@ from __future__ import annotations
 from pytest_tfperf.diagnosis.traffic import describe_link, link_use
 from pytest_tfperf.records.run import Run
 from pytest_tfperf.records.traffic import LinkUse
-from pytest_tfperf.units import format_bytes, format_percent
+from pytest_tfperf.units import format_bytes, format_number, format_percent
 
 
 def fact_lines(run: Run) -> tuple[str, ...]:
     """What the first training task said of its step, one fact a line."""
     return tuple(f"{name}: {value}" for name, value in run.tasks[0].facts.items())
+
+
+def step_lines(run: Run) -> tuple[str, ...]:
+    """Steps a second of one worker beside those of the whole job, where the two can be taken for each other."""
+    workers = len(run.tasks)
+    if workers == 1 or run.tasks[0].synchronous:
+        return ()
+    each = 1 / run.step_time
+    return (f"steps/s: {format_number(each, 3)} of one worker, {format_number(workers * each, 3)} of the whole job",)
 
 
 def link_lines(run: Run) -> tuple[str, ...]:

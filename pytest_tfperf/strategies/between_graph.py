@@ -14,6 +14,7 @@ from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.task import Layout, Task, TaskId
 from pytest_tfperf.strategies.devices import claim_device
+from pytest_tfperf.strategies.facts import shard_facts, variable_facts
 from pytest_tfperf.strategies.graph_step import GraphStep, auto_cluster, unscaled
 from pytest_tfperf.strategies.optimizers import graph_optimizer
 from pytest_tfperf.strategies.placement import check_placement, placed
@@ -105,10 +106,10 @@ class BetweenGraph:
             training = self.training(optimizer, pairs, global_step, replicas, chief=task.id.index == 0)
             # Moving averages of batch normalisation, and whatever else the model writes in a step.
             moving = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.UPDATE_OPS)
-            step = GraphStep(
-                [tf.group(training.train, *moving), loss], global_step, built.variables, built.batches.examples
-            )
-            step.set_facts(traffic_facts(built.parts, [gradient for gradient, _ in pairs], state, servers))
+            train = tf.group(training.train, *moving)
+            step = GraphStep([train, loss], global_step, built.variables, built.batches.examples)
+            held = [*built.parts, *state]
+            step.set_facts({**variable_facts(held), **shard_facts(held, servers), **traffic_facts([train, loss])})
             session = _session(task, server, graph, built.batches.initializers, training, config)
         step.start(session, feeds=zip(tf.nest.flatten(fed), tf.nest.flatten(batch)) if options["feed"] else ())
         for runner in training.queue_runners:

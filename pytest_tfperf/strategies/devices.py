@@ -39,14 +39,8 @@ def claim_device(task: Task, device: Device) -> str:
     return claim_devices(task, device, 1)[0]
 
 
-def claim_devices(task: Task, device: Device, count: int, *, spare_cpus: int = 0) -> tuple[str, ...]:
+def claim_devices(task: Task, device: Device, count: int) -> tuple[str, ...]:
     """The same for several devices, ``GPU:0`` and on; on a CPU run it is split into logical devices ``CPU:0`` and on.
-
-    Args:
-        task: Whose devices.
-        device: What it computes on.
-        count: How many.
-        spare_cpus: On a CPU run, logical devices ``CPU:0`` and on that are left for something else.
 
     Raises:
         MeasurementError: TensorFlow sees fewer GPUs than `count`.
@@ -68,8 +62,8 @@ def claim_devices(task: Task, device: Device, count: int, *, spare_cpus: int = 0
         tf.config.set_visible_devices(wanted, "GPU")
     if device == "gpu":
         return tuple(f"GPU:{index}" for index in range(count))
-    if count + spare_cpus > 1:
+    if count > 1:
         cpu = tf.config.list_physical_devices("CPU")[0]
-        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(count + spare_cpus)]
+        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(count)]
         tf.config.set_logical_device_configuration(cpu, parts)
-    return tuple(f"CPU:{spare_cpus + index}" for index in range(count))
+    return tuple(f"CPU:{index}" for index in range(count))

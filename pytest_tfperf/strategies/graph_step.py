@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -21,6 +21,20 @@ def unscaled(pairs: Sequence[tuple[Any, Any]], loss_scale: float) -> list[tuple[
     if loss_scale == 1.0:
         return list(pairs)
     return [(None if g is None else tf.convert_to_tensor(g) / loss_scale, v) for g, v in pairs]
+
+
+def read_once(device: str) -> Callable[..., Any]:
+    """A variable creator that has a variable read by one operation, as variables of TensorFlow 1 were.
+
+    Each device then is sent its value once a step; else every use, regularisation included, would send it anew.
+    """
+
+    def create(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        if kwargs.get("trainable") is False:  # written in a step, and then read
+            return next_creator(**kwargs)
+        return next_creator(**{**kwargs, "caching_device": device})
+
+    return create
 
 
 class GraphStep:

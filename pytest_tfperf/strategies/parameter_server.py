@@ -15,10 +15,10 @@ from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.task import Layout, Task
 from pytest_tfperf.strategies.devices import claim_device
 from pytest_tfperf.strategies.eager_step import gradient_function
+from pytest_tfperf.strategies.facts import shard_facts, variable_facts
 from pytest_tfperf.strategies.graph_step import auto_cluster
 from pytest_tfperf.strategies.optimizers import ServerUpdates
 from pytest_tfperf.strategies.placement import MIN_SHARD_BYTES
-from pytest_tfperf.strategies.traffic import traffic_facts
 from pytest_tfperf.workloads.base import WorkloadDefinition
 from pytest_tfperf.workloads.batches import as_dataset
 from pytest_tfperf.workloads.building import Built, build, recipe
@@ -104,7 +104,8 @@ class CoordinatedStep:
     def describe(self, built: Built, updates: ServerUpdates, state: list[Any], workers: int, servers: int) -> None:
         self._built = built
         self._updates = updates
-        self._facts = traffic_facts(built.parts, built.parts, state, servers)
+        held = [*built.parts, *state]
+        self._facts = {**variable_facts(held), **shard_facts(held, servers)}
         self._losses: deque[Any] = deque(maxlen=workers)
         self.replicas = self.updates_per_step = workers
         self.examples_per_step = workers * built.batches.examples

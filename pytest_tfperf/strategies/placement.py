@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.strategies.graph_step import read_once
 
 PLACEMENTS = ("round_robin", "greedy", "partitioned")
 
@@ -51,6 +52,7 @@ def placed(placement: str, servers: int, worker: str, cluster: Any) -> Iterator[
     setter = tf.compat.v1.train.replica_device_setter(worker_device=worker, cluster=cluster, ps_strategy=strategy)
     with ExitStack() as stack:
         stack.enter_context(tf.compat.v1.get_default_graph().device(setter))
+        stack.enter_context(tf.variable_creator_scope(read_once(worker)))
         if placement == "partitioned":
             stack.enter_context(tf.variable_creator_scope(_sharding_creator(servers)))
         yield

@@ -15,9 +15,9 @@ from typing import Any
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.task import Layout, Task
-from pytest_tfperf.strategies.devices import claim_devices, one_process_layout
+from pytest_tfperf.strategies.devices import claim_device, claim_devices, one_process_layout
 from pytest_tfperf.strategies.facts import format_bytes, short_device, variable_facts
-from pytest_tfperf.strategies.graph_step import GraphStep, auto_cluster, unscaled
+from pytest_tfperf.strategies.graph_step import GraphStep, auto_cluster, read_once, unscaled
 from pytest_tfperf.strategies.optimizers import graph_optimizer
 from pytest_tfperf.workloads.base import Workload, WorkloadDefinition
 from pytest_tfperf.workloads.batches import NextBatch, graph_batches
@@ -83,7 +83,11 @@ class Tower:
         device: Device,
         replicas: int,
     ) -> GraphStep:
-        devices = claim_devices(task, device, replicas, spare_cpus=1)
+        if device == "gpu":
+            devices = claim_devices(task, device, replicas)
+        else:
+            claim_device(task, device)
+            devices = tuple(f"CPU:{index}" for index in range(1, replicas + 1))  # the session makes them
         import tensorflow as tf
 
         make = recipe(workload, params, for_graph=True)
@@ -120,7 +124,7 @@ def _towers(make: Callable[[], Workload], devices: Sequence[str], variables: str
 
     def build_here(home: str, device: str) -> tuple[Workload, Built, list[Any]]:
         before = len(tf.compat.v1.global_variables())
-        with tf.device(home), tf.variable_creator_scope(_read_once(home)):
+        with tf.device(home), tf.variable_creator_scope(read_once(home)):
             workload = make()
             built = build_in_graph(workload, device)
         made = tf.compat.v1.global_variables()[before:]
@@ -140,20 +144,6 @@ def _towers(make: Callable[[], Workload], devices: Sequence[str], variables: str
             tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.LOCAL_INIT_OP, initializer)
     nexts = [built.batches.next, *(batches.next for batches in others)]
     return [_Tower(device, built, each, state) for device, each in zip(devices, nexts, strict=True)]
-
-
-def _read_once(home: str) -> Callable[..., Any]:
-    """Have a variable read by one operation, where it lies, as variables of TensorFlow 1 were.
-
-    Each tower is sent that value once; else every use of it, regularisation included, would read and send it anew.
-    """
-
-    def create(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
-        if kwargs.get("trainable") is False:  # written in a step, and then read
-            return next_creator(**kwargs)
-        return next_creator(**{**kwargs, "caching_device": home})
-
-    return create
 
 
 def _gradients(towers: Sequence[_Tower], workload: WorkloadDefinition, *, shared: bool) -> tuple[list[Any], list[Any]]:

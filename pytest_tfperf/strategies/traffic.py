@@ -1,39 +1,58 @@
-"""Bytes that a worker of parameter servers moves in a step, by arithmetic on its graph."""
+"""Bytes that a worker of parameter servers moves in a step, added up over the edges of its graph."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pytest_tfperf.strategies.facts import bytes_of, format_bytes, shard_facts, variable_facts
+from pytest_tfperf.strategies.facts import format_bytes
 
 
-def traffic_facts(
-    variables: Sequence[Any], gradients: Sequence[Any], state: Sequence[Any], servers: int
-) -> dict[str, str]:
-    """Where variables lie, how even the servers' shares are, and what one worker pulls and pushes in a step.
+def traffic_facts(fetches: Sequence[Any]) -> dict[str, str]:
+    """What one `session.run` of `fetches` brings from parameter servers to the worker, and back.
 
-    Every trainable variable is pulled once, and its gradient pushed where there is one; a moving average is pulled,
-    and the change to it pushed. A sparse gradient (`IndexedSlices`) is counted as nothing and said: its size is known
-    in the step only, and its variable is read by rows.
-
-    Args:
-        variables: Trainable ones, as shards where they are sharded.
-        gradients: Theirs, in the same order; None where the loss does not reach one.
-        state: Variables that are not trained but written in a step.
-        servers: How many there are, whether they hold something or not.
+    Every tensor that is made on one side and used on the other counts once a step, as TensorFlow sends it once, with
+    the bytes of its shape. One whose shape only the step knows, as that of a sparse gradient, is counted apart.
     """
-    import tensorflow as tf
-
-    sparse = [v for v, g in zip(variables, gradients, strict=True) if isinstance(g, tf.IndexedSlices)]
-    dense = [v for v, g in zip(variables, gradients, strict=True) if g is not None and not any(v is s for s in sparse)]
-    both = sum(map(bytes_of, dense)) + sum(map(bytes_of, state))
+    pulled: set[str] = set()
+    pushed: set[str] = set()
+    sizes: dict[str, int | None] = {}
+    for operation in _ancestors(fetches):
+        here = _is_on_server(operation)
+        for tensor in operation.inputs:
+            there = _is_on_server(tensor.op)
+            # A resource or a queue is a handle: the operation goes to it. Constants are copied, not sent.
+            if here == there or _is_handle(tensor) or tensor.op.type == "Const":
+                continue
+            (pushed if here else pulled).add(tensor.name)
+            count = tensor.shape.num_elements()
+            sizes[tensor.name] = None if count is None else count * tensor.dtype.size
     facts = {
-        **variable_facts([*variables, *state]),
-        **shard_facts([*variables, *state], servers),
-        "bytes pulled per step and worker": format_bytes(both),
-        "bytes pushed per step and worker": format_bytes(both),
+        f"bytes {name} per step and worker": format_bytes(sum(sizes[tensor] or 0 for tensor in tensors))
+        for name, tensors in (("pulled", pulled), ("pushed", pushed))
     }
-    if sparse:
-        facts["variables with sparse gradients, not counted"] = str(len(sparse))
-    return facts
+    unknown = sum(size is None for size in sizes.values())
+    return {**facts, "moved tensors of unknown size": str(unknown)} if unknown else facts
+
+
+def _ancestors(fetches: Iterable[Any]) -> Iterable[Any]:
+    """Every operation that running `fetches` runs."""
+    waiting = [getattr(fetch, "op", fetch) for fetch in fetches]
+    seen = set(waiting)
+    while waiting:
+        operation = waiting.pop()
+        yield operation
+        for source in (*(tensor.op for tensor in operation.inputs), *operation.control_inputs):
+            if source not in seen:
+                seen.add(source)
+                waiting.append(source)
+
+
+def _is_handle(tensor: Any) -> bool:
+    return tensor.dtype.base_dtype.name in ("resource", "variant") or tensor.dtype._is_ref_dtype
+
+
+def _is_on_server(operation: Any) -> bool:
+    """Whether it runs on a parameter server: where its device says so, or where the resource that it uses lies."""
+    handles = [tensor for tensor in operation.inputs if _is_handle(tensor)]
+    return _is_on_server(handles[0].op) if handles else "/job:ps" in operation.device

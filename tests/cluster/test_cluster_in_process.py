@@ -104,7 +104,7 @@ def test_in_process_clusters() -> None:
         try:
             start(workers=9)
         except ClusterStartError as error:
-            assert "8 CPU devices, and 9 tasks" in str(error), error
+            assert "8 CPU devices, and this cluster needs 9" in str(error), error
         else:
             raise AssertionError
         import os

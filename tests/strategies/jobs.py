@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import Any
 
@@ -58,6 +59,11 @@ def train(
 def train_each(task: Task, *, runs: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Several trainings in one process, since starting TensorFlow takes longer than they do."""
     return {key: train(task, **run) for key, run in runs.items()}
+
+
+def train_one_of(task: Task, *, runs: list[dict[str, Any]]) -> Any:
+    """This process's training of several, for a strategy of which a process can have one only."""
+    return train(task, **runs[task.id.index])
 
 
 def inspect_models(task: Task, *, models: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -177,6 +183,49 @@ def linear_adam(joint: bool = False) -> Any:
 def linear_scaled(joint: bool = False) -> Any:
     model, loss, batch = _fixed(joint)
     return Workload(model, loss, batch, loss_scale=1024.0)
+
+
+@workload("linear_decayed", optimizer=Optimizer("momentum", 0.05))
+def linear_decayed() -> Any:
+    model, loss, batch = _fixed(joint=False)
+    return Workload(model, loss, batch, weight_decay=0.5)
+
+
+@workload("constant_gradient", optimizer=Optimizer("sgd", 1.0))
+def constant_gradient() -> Any:
+    """A weight whose gradient is 1 everywhere, whatever it is by now."""
+    import numpy as np
+    import tensorflow as tf
+
+    class Weight:
+        def __init__(self) -> None:
+            self.trainable_variables = [tf.Variable(tf.zeros([1000]))]
+
+        def __call__(self, x: Any) -> Any:
+            return tf.reduce_sum(self.trainable_variables[0]) + tf.zeros_like(x)
+
+    return Weight(), lambda labels, outputs: tf.reduce_mean(outputs), (np.zeros([8], "float32"), np.zeros([8]))
+
+
+_replicas_built = itertools.count()
+
+
+@workload("linear_by_replica", optimizer=Optimizer("momentum", 0.05))
+def linear_by_replica(weight_decay: float = 0.0) -> Any:
+    """For two replicas of one process: each trains on the data of its own rank."""
+    import tensorflow as tf
+
+    data = [linear_data(rank) for rank in (0, 1)]
+
+    def batch() -> Any:
+        context = tf.distribute.get_replica_context() if tf.distribute.has_strategy() else None
+        if context is not None:
+            rank = int(tf.get_static_value(context.replica_id_in_sync_group))
+        else:  # a tower's graph, but for a look at the shapes
+            rank = 0 if tf.inside_function() else next(_replicas_built) % 2
+        return tuple(tf.constant(part) for part in data[rank])
+
+    return Workload(Fixed(), squared_error, batch, weight_decay=weight_decay)
 
 
 class NormalisedConv(Network):

@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 
 
-def train_by_hand(data: tuple[Any, Any], rule: str, steps: int, rate: float = 0.05) -> tuple[Any, Any]:
-    """Kernel and bias after `steps` of sgd, momentum 0.9 or Adam on the mean squared error, from zeros."""
+def train_by_hand(data: tuple[Any, Any], rule: str, steps: int, decay: float = 0.0, rate: float = 0.05) -> tuple[Any, Any]:
+    """Kernel and bias after `steps` of sgd, momentum 0.9 or Adam on the mean squared error, from zeros.
+
+    `decay` times half the sum of the kernel's squares is added to the error.
+    """
     features, labels = (part.astype("float64") for part in data)
     weights = [np.zeros((4, 1)), np.zeros(1)]
     slots = [[np.zeros_like(w), np.zeros_like(w)] for w in weights]
     for step in range(1, steps + 1):
         residual = features @ weights[0] + weights[1] - labels
-        gradients = [2 * features.T @ residual / len(labels), 2 * residual.mean(axis=0)]
+        gradients = [2 * features.T @ residual / len(labels) + decay * weights[0], 2 * residual.mean(axis=0)]
         for index, gradient in enumerate(gradients):
             weights[index] = weights[index] - rate * _direction(rule, slots[index], gradient, step)
     return weights[0], weights[1]

@@ -9,6 +9,7 @@ from pytest_tfperf.records.task import Task
 from pytest_tfperf.strategies.optimizers import graph_optimizer
 from pytest_tfperf.workloads import cifar_records
 from pytest_tfperf.workloads import registry as workloads
+from pytest_tfperf.workloads.batches import graph_batches
 from pytest_tfperf.workloads.building import build_in_graph
 
 
@@ -20,19 +21,19 @@ def describe_models(task: Task, *, models: dict[str, tuple[str, dict[str, Any]]]
     for key, (name, params) in models.items():
         with tf.Graph().as_default() as graph:
             made = workloads.get(name).build(**params)
-            built = build_in_graph(made, "/device:CPU:0")
-            features, labels = built.batches.next()
-            outputs = tf.nest.flatten(made.model(features))
+            features, labels = graph_batches(made.batch, "/device:CPU:0").next()
+            given = made.model(features)
+            outputs, variables = tf.nest.flatten(given), made.model.trainable_variables
             described[key] = {
-                "parameters": sum(math.prod(v.shape) for v in built.variables),
+                "parameters": sum(math.prod(v.shape) for v in variables),
                 "state": sum(math.prod(v.shape) for v in made.model.state),
                 "outputs": [tuple(output.shape.as_list()) for output in outputs],
                 "output types": {output.dtype.name for output in outputs},
-                "variable types": {v.dtype.base_dtype.name for v in [*built.variables, *made.model.state]},
+                "variable types": {v.dtype.base_dtype.name for v in [*variables, *made.model.state]},
                 "product types": {
                     op.outputs[0].dtype.name for op in graph.get_operations() if op.type in ("Conv2D", "MatMul")
                 },
-                "loss type": built.loss(features, labels).dtype.name,
+                "loss type": made.loss(labels, given).dtype.name,
                 "batch": [tuple(part.shape.as_list()) for part in (features, labels)],
                 "loss scale": made.loss_scale,
                 "weight decay": made.weight_decay,

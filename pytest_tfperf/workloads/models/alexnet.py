@@ -49,7 +49,10 @@ class AlexNet(Network):
         for index, conv in enumerate(self._convs):
             x = tf.nn.relu(conv(x))
             if self._lrn and index in _NORMALISED:
+                # In float32, since XLA refuses it in half precision.
+                x = tf.cast(x, tf.float32)
                 x = tf.nn.local_response_normalization(x, depth_radius=2, bias=1.0, alpha=2e-5, beta=0.75)
+                x = tf.cast(x, self.precision)
             if index in _POOLED:
                 x = tf.nn.max_pool2d(x, ksize=3, strides=2, padding="VALID")
         x = tf.reshape(x, [x.shape[0], -1])

@@ -41,6 +41,16 @@ def test_gpus_and_cores_are_shared_out() -> None:
     assert placements(Layout(workers=1, ps=1), cores=[3])[1].cores == (3,), "what is left over is nothing"
 
 
+def test_a_chief_that_only_schedules_takes_no_workers_gpu_or_core() -> None:
+    layout = Layout(workers=2, ps=1, chief=True, chief_trains=False)
+    assert placements(layout, gpus=["0", "1"], cores=range(3)) == (
+        TaskPlacement(CHIEF, (), (2,)),
+        TaskPlacement(W0, ("0",), (0,)),
+        TaskPlacement(W1, ("1",), (1,)),
+        TaskPlacement(PS0, (), (2,)),
+    )
+
+
 def test_what_does_not_go_round() -> None:
     with pytest.raises(UsageError, match="needs 4 GPUs, this machine has 1"):
         placements(Layout(workers=2, replicas_per_worker=2), gpus=["0"])

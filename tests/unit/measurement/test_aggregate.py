@@ -75,6 +75,15 @@ def test_updates_on_a_parameter_server_must_be_all_workers_steps() -> None:
         aggregate(TWO, 1, pair(38))
 
 
+def test_a_task_that_drives_several_workers_makes_an_update_of_each_in_a_step() -> None:
+    def chief(updates: int) -> list[TaskRun]:
+        return [worker(0, [(0, 1, 10)], updates=updates, replicas=2, examples_per_step=64, updates_per_step=2)]
+
+    assert aggregate(TWO, 1, chief(40)).throughput == pytest.approx(640)
+    with pytest.raises(MeasurementError, match="sees 39 applied updates where its steps make 40"):
+        aggregate(TWO, 1, chief(39))
+
+
 def test_missing_replicas_are_no_measurement() -> None:
     with pytest.raises(MeasurementError, match="1 replicas trained, the arm asks for 2"):
         aggregate(TWO, 1, [worker(0, [(0, 1, 10)])])

@@ -1,0 +1,71 @@
+"""Report 000: synchronous training behind parameter servers stops scaling at a few GPUs.
+
+Reported (2016, TensorFlow 0.11, up to 128 K80s): Inception v3 keeps 68 % at 8 GPUs and 35 % at 16, AlexNet 72 and
+48 %, ResNet-152 45 and 25 %. Measured: the three models, a worker a GPU and one CPU parameter server a host, gradients
+summed by SyncReplicasOptimizer, at as many workers as there are GPUs. Why: every worker pulls all variables and pushes
+all gradients every step through one server's gRPC; AlexNet's author also fed the batch, 154 MB, through feed_dict.
+What to do: keep the variables with the workers and all-reduce the gradients, as test_000_remedied_* do.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_tfperf.fixtures import Measured
+
+COUNTS = [1, 2, 4, 8, 16]
+PS = {"strategy": "ps_sync", "placement": "round_robin"}
+
+
+@pytest.mark.gpu
+@pytest.mark.tfperf("inception_v3", strategy="ps_sync", replicas=COUNTS, batch_size=32, tolerance=0.25)
+def test_000_reported_inception_v3(tfperf: Measured) -> None:
+    tfperf.check()
+
+
+@pytest.mark.gpu
+@pytest.mark.tfperf("resnet152", strategy="ps_sync", replicas=COUNTS, batch_size=32, xla=False, tolerance=0.25)
+def test_000_reported_resnet152(tfperf: Measured) -> None:
+    tfperf.check()
+
+
+@pytest.mark.gpu
+@pytest.mark.tfperf("alexnet", strategy="ps_sync", replicas=COUNTS, batch_size=256, tolerance=0.25)
+def test_000_reported_alexnet(tfperf: Measured) -> None:
+    tfperf.check()
+
+
+@pytest.mark.gpu
+@pytest.mark.tfperf(
+    "alexnet", strategy="ps_sync", replicas=COUNTS, batch_size=256, feed=True, variant="fed", tolerance=0.25
+)
+def test_000_reported_alexnet_fed(tfperf: Measured) -> None:
+    """As the author had it: a batch in NumPy, fed every step."""
+    tfperf.check()
+
+
+@pytest.mark.gpu
+@pytest.mark.tfperf(
+    "inception_v3", strategy="multi_worker_mirrored", replicas=[2, 4, 8], batch_size=32, tolerance=0.10,
+    min_efficiency=0.5, versus=PS, min_speedup=1.5,
+)  # fmt: skip
+def test_000_remedied_inception_v3(tfperf: Measured) -> None:
+    tfperf.check()
+
+
+@pytest.mark.gpu
+@pytest.mark.tfperf(
+    "resnet152", strategy="multi_worker_mirrored", replicas=[2, 4, 8], batch_size=32, xla=False, tolerance=0.10,
+    min_efficiency=0.5, versus=PS, min_speedup=1.5,
+)  # fmt: skip
+def test_000_remedied_resnet152(tfperf: Measured) -> None:
+    tfperf.check()
+
+
+@pytest.mark.gpu
+@pytest.mark.tfperf(
+    "alexnet", strategy="multi_worker_mirrored", replicas=[2, 4, 8], batch_size=256, tolerance=0.10,
+    min_efficiency=0.5, versus=PS | {"feed": True}, min_speedup=2.0,
+)  # fmt: skip
+def test_000_remedied_alexnet(tfperf: Measured) -> None:
+    tfperf.check()

@@ -1,0 +1,57 @@
+"""Two replicas of one process that reduce their gradients: they train as one with both batches would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_tfperf.records.task import Layout, TaskId
+from tests.strategies.harness import run_tasks
+from tests.strategies.jobs import linear_data, train_one_of
+from tests.strategies.linear_reference import train_by_hand
+
+STEPS = 10
+
+
+@pytest.fixture(scope="module")
+def trained() -> dict[str, Any]:
+    def run(name: str, **more: Any) -> dict[str, Any]:
+        return {"strategy": "mirrored", "name": name, "steps": STEPS, "replicas": 2, **more}
+
+    runs = {
+        "packed": run("linear_by_replica", params={"weight_decay": 0.5, "xla": True}),
+        "list": run("linear_by_replica", pack_gradients=False),
+        "keras": run("keras_dense", params={"xla": True}),
+        "normalised": run("normalised"),
+        "three": run("linear_adam") | {"replicas": 3},
+    }
+    # A process each: a second strategy would use the first one's collective instances again.
+    results = run_tasks(Layout(len(runs)), train_one_of, runs=list(runs.values()))
+    return {key: results[TaskId("worker", index)] for index, key in enumerate(runs)}
+
+
+@pytest.mark.parametrize(("key", "decay"), [("packed", 0.5), ("list", 0.0)])
+def test_two_replicas_are_one_process_with_both_batches(trained: dict[str, Any], key: str, decay: float) -> None:
+    kernel, bias = train_by_hand(linear_data(None), "momentum", STEPS, decay=decay)
+    np.testing.assert_allclose(trained[key]["after"][0], kernel, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(trained[key]["after"][1], bias, rtol=1e-3, atol=1e-4)
+
+
+def test_the_loss_is_the_mean_of_the_replicas(trained: dict[str, Any]) -> None:
+    _, labels = linear_data(None)
+    assert trained["list"]["losses"][0] == pytest.approx(float((labels**2).mean()), rel=1e-5)
+
+
+def test_counts(trained: dict[str, Any]) -> None:
+    assert {result["updates"] for result in trained.values()} == {STEPS}
+    assert (trained["packed"]["replicas"], trained["packed"]["examples"]) == (2, 16)
+    assert (trained["three"]["replicas"], trained["three"]["examples"]) == (3, 24)
+    assert trained["packed"]["facts"]["variables on /device:CPU:0"] == "2, 20 B"
+
+
+def test_models_train(trained: dict[str, Any]) -> None:
+    assert trained["keras"]["losses"][-1] < 0.8 * trained["keras"]["losses"][0]
+    for before, after in zip(trained["normalised"]["before"], trained["normalised"]["after"]):
+        assert (before != after).any()

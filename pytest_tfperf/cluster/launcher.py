@@ -256,6 +256,7 @@ class ClusterLauncher:
             environ=environ,
             preload=self._preload,
             run_dir=self._directory(),
+            keep_logs=self._keep_logs,
             number=next(self._nursery_count),
         )
         return self._nursery

@@ -45,6 +45,8 @@ class Configure:
     cwd: str
     preload: tuple[str, ...]
     package_root: str
+    inherited_dir: str
+    """Folder that the supervisor removes where pytest ended without doing so; empty: none."""
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ class Nursery:
         environ: Mapping[str, str],
         preload: Sequence[str],
         run_dir: Path,
+        keep_logs: bool,
         number: int,
     ) -> None:
         """Start the process and do not wait for it."""
@@ -104,7 +105,9 @@ class Nursery:
                 env=start_environ(environ, package_root),
                 start_new_session=True,
             )
-        self._send(Configure(mode, isolation, self.environ, tuple(sys.path), os.getcwd(), tuple(preload), package_root))
+        inherited = "" if keep_logs else str(run_dir)
+        path, cwd = tuple(sys.path), os.getcwd()
+        self._send(Configure(mode, isolation, self.environ, path, cwd, tuple(preload), package_root, inherited))
 
     def fileno(self) -> int:
         return self._socket.fileno()

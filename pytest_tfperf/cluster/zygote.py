@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import os
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -54,6 +55,7 @@ class Supervisor:
         self._mode: Mode = "spawn"
         self._picker: PortPicker | None = None
         self._package_root = ""
+        self._inherited_dir = ""
         self._own_fds: list[int] = []
 
     def serve(self) -> None:
@@ -89,6 +91,8 @@ class Supervisor:
                 return
             finally:
                 self._kill_all()
+                if self._inherited_dir and os.getppid() != self._parent:
+                    shutil.rmtree(self._inherited_dir, ignore_errors=True)
 
     def _handle(self, request: object, fds: list[int]) -> None:
         if isinstance(request, Configure):
@@ -121,6 +125,7 @@ class Supervisor:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
         os.chdir(request.cwd)
         self._package_root = request.package_root
+        self._inherited_dir = request.inherited_dir
         process.adopt_orphans()
         isolation: Isolation = "host"
         if request.isolation != "host":

@@ -304,9 +304,11 @@ def test_pytest_is_killed(tmp_path: Path) -> None:
         pids = [int(pid) for file in files for pid in file.read_text().split()]
         assert len(pids) == 5
         assert all(psutil.pid_exists(pid) for pid in pids)
+        assert len(list(tmp_path.glob("pytest-tfperf-*"))) == 1
         parent.kill()
     for pid in pids:
         poll(lambda pid=pid: is_gone(pid), f"{pid} has ended")  # type: ignore[misc]
+    poll(lambda: not list(tmp_path.glob("pytest-tfperf-*")), "the folder with the logs is gone")
 
 
 def test_a_start_that_takes_too_long(tmp_path: Path) -> None:

@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pytest_tfperf.strategies.facts import format_bytes
+from pytest_tfperf.strategies.facts import format_bytes, short_device
 
 
 def traffic_facts(fetches: Sequence[Any]) -> dict[str, str]:
     """What one `session.run` of `fetches` brings from parameter servers to the worker, and back.
 
-    Every tensor that is made on one side and used on the other counts once a step, as TensorFlow sends it once, with
-    the bytes of its shape. One whose shape only the step knows, as that of a sparse gradient, is counted apart.
+    Every tensor that is made on one side and used on the other counts once a step for each task that uses it, as
+    TensorFlow sends it, with the bytes of its shape. One whose shape only the step knows, as that of a sparse
+    gradient, is counted apart. Updates that a synchronous strategy runs in a thread of worker 0 stay on the servers.
     """
-    pulled: set[str] = set()
-    pushed: set[str] = set()
-    sizes: dict[str, int | None] = {}
+    # By tensor and receiver.
+    pulled: dict[tuple[str, str], int | None] = {}
+    pushed: dict[tuple[str, str], int | None] = {}
     for operation in _ancestors(fetches):
-        here = _is_on_server(operation)
+        here = _server_of(operation)
         for tensor in operation.inputs:
-            there = _is_on_server(tensor.op)
             # A resource or a queue is a handle: the operation goes to it. Constants are copied, not sent.
-            if here == there or _is_handle(tensor) or tensor.op.type == "Const":
+            if bool(here) == bool(_server_of(tensor.op)) or _is_handle(tensor) or tensor.op.type == "Const":
                 continue
-            (pushed if here else pulled).add(tensor.name)
             count = tensor.shape.num_elements()
-            sizes[tensor.name] = None if count is None else count * tensor.dtype.size
+            size = None if count is None else count * tensor.dtype.size
+            (pushed if here else pulled)[tensor.name, here] = size
     facts = {
-        f"bytes {name} per step and worker": format_bytes(sum(sizes[tensor] or 0 for tensor in tensors))
-        for name, tensors in (("pulled", pulled), ("pushed", pushed))
+        f"bytes {name} per step and worker": format_bytes(sum(size or 0 for size in moved.values()))
+        for name, moved in (("pulled", pulled), ("pushed", pushed))
     }
-    unknown = sum(size is None for size in sizes.values())
+    unknown = sum(size is None for size in (*pulled.values(), *pushed.values()))
     return {**facts, "moved tensors of unknown size": str(unknown)} if unknown else facts
 
 
@@ -52,7 +52,9 @@ def _is_handle(tensor: Any) -> bool:
     return tensor.dtype.base_dtype.name in ("resource", "variant") or tensor.dtype._is_ref_dtype
 
 
-def _is_on_server(operation: Any) -> bool:
-    """Whether it runs on a parameter server: where its device says so, or where the resource that it uses lies."""
+def _server_of(operation: Any) -> str:
+    """The parameter server that it runs on, or nothing: by its device, or by the resource that it uses."""
     handles = [tensor for tensor in operation.inputs if _is_handle(tensor)]
-    return _is_on_server(handles[0].op) if handles else "/job:ps" in operation.device
+    if handles:
+        return _server_of(handles[0].op)
+    return short_device(operation.device) if "/job:ps" in operation.device else ""

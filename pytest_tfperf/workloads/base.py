@@ -51,8 +51,8 @@ class WorkloadDefinition:
 
     name: str
     build: Callable[..., Any]
-    """The user's function; gives a `Workload` or a tuple (model, loss, batch). It may be called twice in
-    a task: Keras models are built outside a strategy's scope or graph, all others inside."""
+    """The user's function; gives a `Workload` or a tuple (model, loss, batch). It may be called more than
+    once in a task: Keras models are built outside a strategy's scope or graph, all others inside."""
     params: Mapping[str, object]
     """Keyword parameters of `build` with their defaults, and `xla`, which every workload has."""
     optimizer: Optimizer = field(default_factory=Optimizer)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 
-def train_by_hand(data: tuple[Any, Any], rule: str, steps: int, decay: float = 0.0, rate: float = 0.05) -> tuple[Any, Any]:
+def train_by_hand(
+    data: tuple[Any, Any], rule: str, steps: int, decay: float = 0.0, rate: float = 0.05
+) -> tuple[Any, Any]:
     """Kernel and bias after `steps` of sgd, momentum 0.9 or Adam on the mean squared error, from zeros.
 
     `decay` times half the sum of the kernel's squares is added to the error.

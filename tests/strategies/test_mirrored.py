@@ -25,7 +25,6 @@ def trained() -> dict[str, Any]:
         "list": run("linear_by_replica", pack_gradients=False),
         "keras": run("keras_dense", params={"xla": True}),
         "normalised": run("normalised"),
-        "three": run("linear_adam") | {"replicas": 3},
     }
     # A process each: a second strategy would use the first one's collective instances again.
     results = run_tasks(Layout(len(runs)), train_one_of, runs=list(runs.values()))
@@ -47,7 +46,6 @@ def test_the_loss_is_the_mean_of_the_replicas(trained: dict[str, Any]) -> None:
 def test_counts(trained: dict[str, Any]) -> None:
     assert {result["updates"] for result in trained.values()} == {STEPS}
     assert (trained["packed"]["replicas"], trained["packed"]["examples"]) == (2, 16)
-    assert (trained["three"]["replicas"], trained["three"]["examples"]) == (3, 24)
     assert trained["packed"]["facts"]["variables on /device:CPU:0"] == "2, 20 B"
 
 

@@ -33,7 +33,7 @@ def test_two_workers_are_one_process_with_both_batches() -> None:
         assert facts["max/mean bytes of a server"] == "1.60"
         # Weight decay reads the kernel a second time, but does not fetch it a second time.
         assert facts["bytes pulled per step and worker"] == "28 B"  # with the token
-        assert facts["bytes pushed per step and worker"] == "28 B"  # with the number of the step
+        assert facts["bytes pushed per step and worker"] == "36 B"  # with the number of the step for each
 
 
 def test_a_keras_model_on_a_fed_batch_with_split_variables() -> None:

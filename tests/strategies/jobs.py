@@ -97,6 +97,19 @@ def build_errors(task: Task, *, names: list[str], strategy: str) -> dict[str, st
     return texts
 
 
+def operations_of_a_step(task: Task, *, name: str, options: dict[str, Any]) -> set[str]:
+    """What one step of two towers really ran, each as ``device name``, by TensorFlow's own trace."""
+    import tensorflow as tf
+
+    strategy, definition = strategies.get("tower"), workloads.get(name)
+    params = workloads.resolve_params(definition, {})
+    step: Any = strategy.build(task, definition, params, strategies.resolve_options(strategy, options), "cpu", 2)
+    trace = tf.compat.v1.RunMetadata()
+    full = tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)
+    step._session.run(step._fetches, options=full, run_metadata=trace)
+    return {f"{device.device} {node.node_name}" for device in trace.step_stats.dev_stats for node in device.node_stats}
+
+
 def moving_averages(task: Task, *, steps: int) -> dict[str, Any]:
     """Moving averages of `normalised` before and after training in this process, with and without XLA."""
     result = {}

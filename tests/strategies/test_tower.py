@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tfperf.records.task import Layout, TaskId
 from tests.strategies.harness import run_tasks
-from tests.strategies.jobs import linear_data, train_each
+from tests.strategies.jobs import linear_data, operations_of_a_step, train_each
 from tests.strategies.linear_reference import train_by_hand
 
 WORKER = TaskId("worker", 0)
@@ -106,3 +106,11 @@ def test_one_tower_alone_and_a_scaled_loss(trained: dict[str, Any]) -> None:
 @pytest.mark.parametrize("key", ["keras", "keras copies", "keras pipeline", "tf_keras"])
 def test_models_train(trained: dict[str, Any], key: str) -> None:
     assert trained[key]["losses"][-1] < 0.8 * trained[key]["losses"][0]
+
+
+@pytest.mark.parametrize("options", [{"apply": True}, {"apply": False}, {"apply": False, "fetch": True}])
+def test_a_step_runs_its_backward_pass_whatever_becomes_of_the_gradients(options: dict[str, bool]) -> None:
+    ran: set[str] = run_tasks(Layout(1), operations_of_a_step, name="smallconv", options=options)[WORKER]
+    for tower in (1, 2):
+        filters = [op for op in ran if "Conv2DBackpropFilter" in op and f"CPU:{tower}" in op]
+        assert len(filters) == 3, sorted(ran)

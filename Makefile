@@ -23,12 +23,14 @@ unit: $(READY)
 
 # Real processes, real TensorFlow.
 cluster: $(READY)
-	$(BIN)/python -m pytest -q tests/strategies tests/cluster tests/gate --durations=10
+	$(BIN)/python -m pytest -q tests/strategies tests/cluster tests/gate --durations=15
 
 $(READY): setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cpu,dev]"
+	# Keras 2 as it lives on is tested too; its own dependency would bring the GPU build of TensorFlow over the CPU's.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps tf_keras
 	touch $(READY)
 
 clean:

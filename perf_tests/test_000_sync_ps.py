@@ -69,3 +69,15 @@ def test_000_remedied_resnet152(tfperf: Measured) -> None:
 )  # fmt: skip
 def test_000_remedied_alexnet(tfperf: Measured) -> None:
     tfperf.check()
+
+
+SMALL = {"batch_size": 8, "image_size": 64, "classes": 100, "width": 0.25}
+
+
+@pytest.mark.tfperf(
+    "alexnet", strategy="multi_worker_mirrored", replicas=[2], **SMALL, variant="small", tolerance=0.4, rounds=3,
+    versus=PS | SMALL | {"feed": True}, min_speedup=1.1,
+)  # fmt: skip
+def test_000_remedied_alexnet_small(tfperf: Measured) -> None:
+    """A quarter of the width on two CPU cores; what it is held against is the reported arm."""
+    tfperf.check()

@@ -4,7 +4,7 @@ Reported (2017, TensorFlow 1.2, 4 x Titan X): 150-200 steps/s on one GPU without
 parameter server. Measured: the same MLP (256-4096-4096-256, Adam, batch 128) behind one parameter server at 1, 2
 and 4 workers against no cluster, only where all workers run. Why: every step pulls and pushes 75.5 MB each way
 through one gRPC channel, some 30 times what the step computes in. What to do: keep the variables with the workers
-and reduce gradients; see test_002_remedied.
+and all-reduce the gradients; see the remedied arms.
 """
 
 from __future__ import annotations
@@ -22,12 +22,23 @@ def test_002_reported(tfperf: Measured) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.tfperf("mlp", strategy="multi_worker_mirrored", replicas=[1, 2, 4], tolerance=0.10, min_efficiency=0.2)
+@pytest.mark.tfperf(
+    "mlp", strategy="multi_worker_mirrored", replicas=[2, 4], tolerance=0.15, versus="ps_async", min_speedup=20
+)
 def test_002_remedied(tfperf: Measured) -> None:
     tfperf.check()
 
 
-@pytest.mark.tfperf("mlp", strategy="ps_async", replicas=[1, 2], hidden=1024, variant="small", tolerance=0.4)
+@pytest.mark.tfperf("mlp", strategy="ps_async", replicas=[1, 2], hidden=1024, variant="small", tolerance=0.4, rounds=3)
 def test_002_reported_small(tfperf: Measured) -> None:
     """A quarter of the width: the same mechanism on two CPU cores."""
+    tfperf.check()
+
+
+@pytest.mark.tfperf(
+    "mlp", strategy="multi_worker_mirrored", replicas=[2], hidden=1024, variant="small", tolerance=0.4, rounds=3,
+    versus={"strategy": "ps_async", "hidden": 1024}, min_speedup=0.7,
+)  # fmt: skip
+def test_002_remedied_small(tfperf: Measured) -> None:
+    """Two ranks on two cores compute all the time, so here the remedy only must not be slower."""
     tfperf.check()

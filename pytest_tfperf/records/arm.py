@@ -148,8 +148,8 @@ class SweepSpec:
         if self.versus is None or self.versus.strategy != self.strategy:
             return self.versus.strategy if self.versus else ""
         own, other = self.recipe.definition, self.versus.definition
-        changed = [key for key in {**other, **own} if own.get(key) != other.get(key)]
-        return " ".join(f"{key.rpartition('.')[2]}={other.get(key, 'none')}" for key in changed)
+        changed = [key for key in {**other, **own} if own.get(key) != other.get(key) and "hosts" not in key]
+        return " ".join(f"{key.rpartition('.')[2]}={other.get(key, 'none')}" for key in changed) or "other hosts"
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,17 @@ by sample, and each direction by itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from pytest_tfperf.records.link import Link
-from pytest_tfperf.records.traffic import HostTraffic, LinkUse
+from pytest_tfperf.records.traffic import HostTraffic, LinkUse, TrafficSample
 from pytest_tfperf.units import format_percent
 
 BUSY = 0.7
 """A direction is busy in a sample in which it carried more than this fraction of the link's rate."""
+_PACKET = 65536
+"""Bytes of the largest packet, which the kernel counts as one."""
 SATURATED = 0.75
 """A link is saturated where it is busy for at least this share of the time."""
 NOTICEABLE = 0.25
@@ -31,7 +34,7 @@ def link_use(traffic: HostTraffic, link: Link, start: float, end: float, steps: 
     cut = traffic.cut(start, end)
     rate = link.rate_bytes_per_second
     sending = receiving = both = 0.0
-    for before, after in pairwise(cut.samples):
+    for before, after in pairwise(_coarse(cut.samples, 2 * _PACKET / rate)):
         seconds = after.time - before.time
         sends = after.sent - before.sent > BUSY * rate * seconds
         receives = after.received - before.received > BUSY * rate * seconds
@@ -51,6 +54,19 @@ def link_use(traffic: HostTraffic, link: Link, start: float, end: float, steps: 
         receiving=receiving / seconds,
         both=both / seconds,
     )
+
+
+def _coarse(samples: Sequence[TrafficSample], seconds: float) -> list[TrafficSample]:
+    """Leave out samples that follow another within `seconds`, so that no stretch between two is shorter.
+
+    The kernel counts a packet of up to 64 KiB at once. On a slow line that takes longer than a sample does, and a line
+    that is never free would look busy only in the samples in which a packet was counted.
+    """
+    kept = [samples[0]]
+    for sample in samples[1:-1]:
+        if sample.time - kept[-1].time >= seconds and samples[-1].time - sample.time >= seconds:
+            kept.append(sample)
+    return [*kept, samples[-1]]
 
 
 def describe_link(use: LinkUse, *, receives: str = "pull", sends: str = "push") -> str:

@@ -60,7 +60,7 @@ class Loop:
         durations: list[float] = []
         batch = self._policy.warmup_min_steps
         while True:
-            durations += [self._window(1).seconds for _ in range(batch)]
+            durations += [self.window(1).seconds for _ in range(batch)]
             spent = self._clock.now() - began
             # The clocks of an idle device take their time to rise, and compiling does not raise them.
             busy = spent - durations[0] >= self._policy.window_seconds
@@ -92,10 +92,11 @@ class Loop:
         duration = self._policy.windows * self._policy.window_seconds
         windows: list[Window] = []
         while len(windows) < self._policy.windows or (not synchronous and self._clock.now() - started < duration):
-            windows.append(self._window(steps))
+            windows.append(self.window(steps))
         return LoopResult(warmup, steady, tuple(windows), tuple(self._losses), self._steps)
 
-    def _window(self, steps: int) -> Window:
+    def window(self, steps: int) -> Window:
+        """Run and time some steps, up to the moment at which the device has done them."""
         start = self._clock.now()
         for _ in range(steps):
             self._step.run()

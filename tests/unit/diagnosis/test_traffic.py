@@ -86,3 +86,13 @@ def test_time_that_was_not_sampled() -> None:
     samples = (TrafficSample(0.0, 0, 0), TrafficSample(1.0, 0, 0))
     with pytest.raises(ValueError, match="not within"):
         link_use(HostTraffic(0, "", samples), LINK, 0.5, 2.0, 1)
+
+
+def test_a_slow_line_is_not_taken_for_idle_between_two_packets() -> None:
+    """At 20 Mbit/s a packet of 64 KiB takes 26 ms: readings every 10 ms see nothing, nothing, and then all of it."""
+    link = Link.parse("20mbit")
+    packet, seconds = 65536, 65536 / link.rate_bytes_per_second
+    samples = [TrafficSample(0.01 * k, packet * int(0.01 * k / seconds), 0) for k in range(301)]
+    use = link_use(HostTraffic(0, "10.0.0.1", tuple(samples)), link, 0.0, 3.0, 10)
+    assert use.sent_utilisation > 0.95
+    assert use.sending > 0.9

@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: perf test lint unit cluster clean
 
 perf: $(READY)
-	$(BIN)/python -m pytest perf_tests -m "not gpu"
+	$(BIN)/python -m pytest perf_tests -m "not gpu" --tfperf-window 0.2
 
 test: lint unit cluster
 

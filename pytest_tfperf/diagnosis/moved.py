@@ -15,11 +15,15 @@ def what_moved(verdict: ArmVerdict) -> str:
         return "Faster: " + ", ".join(labels[name] for name in labels if name in up) + "." if up else ""
     moved = "What moved: " + " and ".join(labels[name] for name in labels if name in down) + ". "
     efficiency = labels.get("efficiency", "")
+    if down == {"efficiency"} and any(metric.verdict is Verdict.INCONCLUSIVE for metric in by_metric.values()):
+        return moved + f"Scaling got worse; which of T(1) and {labels['throughput']} moved is lost in the noise."
     if down == {"efficiency"}:
         return moved + (
             f"T(1) and {labels['throughput']} each stayed within the tolerance, but they moved apart, so scaling got "
             "worse."
         )
+    if by_metric["reference"].verdict is Verdict.INCONCLUSIVE:
+        return moved + "Whether one replica alone got slower too is lost in the noise."
     if "reference" not in down:
         return moved + "One replica is as fast as before, so the loss is in scaling, not in the model."
     if "throughput" not in by_metric:

@@ -103,6 +103,16 @@ def test_noise_that_hits_both_arms_of_a_round_does_not_hide_a_loss_of_scaling() 
         policy=ComparisonPolicy(),
     )
     assert by_label(now) == {"T(1)": "inconclusive", "T(4)": "inconclusive", "E(4)": "regressed"}
+    assert what_moved(now) == (
+        "What moved: E(4). Scaling got worse; which of T(1) and T(4) moved is lost in the noise."
+    )
+
+
+def test_what_noise_hides_of_the_reference_is_not_called_unchanged() -> None:
+    wild = (0.9, 1.1, 1.0, 0.93, 1.08)
+    now = judged(four=8000, noise=wild, stored=baseline(noise=wild))
+    assert by_label(now) == {"T(1)": "inconclusive", "T(4)": "regressed", "E(4)": "regressed"}
+    assert what_moved(now).endswith("Whether one replica alone got slower too is lost in the noise.")
 
 
 def test_noise_that_could_hide_a_loss_is_never_a_pass_in_disguise() -> None:

@@ -129,6 +129,8 @@ def pytest_runtest_makereport(
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """One line an arm, then what was saved and what was refused."""
     perf = config.stash[SESSION]
+    if perf.config.keep_logs and perf.launcher.run_dir:
+        terminalreporter.write_line(f"tfperf: the logs of all tasks are in {perf.launcher.run_dir}")
     if not perf.views:
         return
     terminalreporter.section("tfperf")

@@ -14,7 +14,7 @@ from pytest_tfperf.errors import RegressionFailure, UsageError
 from pytest_tfperf.measurement.clock import StepClock
 from pytest_tfperf.measurement.gpus import visible_gpus
 from pytest_tfperf.records.arm import SweepSpec
-from pytest_tfperf.records.comparison import ArmVerdict, Verdict
+from pytest_tfperf.records.comparison import ArmVerdict
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.records.run import Run
 from pytest_tfperf.records.task import Layout
@@ -222,4 +222,4 @@ def tf_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[..., Cluster
         yield start
 
 
-__all__ = ["ARM", "CLOCK", "SESSION", "Measured", "Verdict", "WithBenchmark", "WithoutBenchmark"]
+__all__ = ["ARM", "CLOCK", "SESSION", "Measured", "WithBenchmark", "WithoutBenchmark"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 
-from pytest_tfperf.cluster import placements
+from pytest_tfperf.cluster import on_hosts, placements
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Arm, Recipe, Sweep, SweepSpec
 from pytest_tfperf.records.task import Layout, TaskPlacement
@@ -93,7 +93,7 @@ def _on_hosts(placed: tuple[TaskPlacement, ...], recipe: Recipe, replicas: int) 
             f"argument 'hosts' must name each of {', '.join(sorted(tasks))} once for {replicas} replicas, not "
             + " | ".join(" ".join(names) for names in hosts)
         )
-    return tuple(replace(task, host=where[str(task.id)]) for task in placed)
+    return on_hosts(placed, where)
 
 
 def check_hosts(spec: SweepSpec) -> None:

@@ -94,9 +94,5 @@ class ArmResult:
     """Why the arm has no (more) runs: a cluster fault or a measurement that cannot be used."""
 
     @property
-    def throughputs(self) -> tuple[float, ...]:
-        return tuple(run.throughput for run in self.runs)
-
-    @property
     def step_times(self) -> tuple[float, ...]:
         return tuple(run.step_time for run in self.runs)

@@ -46,6 +46,8 @@ class PerfConfig:
     force_save: bool = False
     require_baseline: bool = False
     rounds: int = 5
+    forced_rounds: int | None = None
+    """Rounds asked for on the command line: they win over a marker's, or the rerun a failure names would do nothing."""
     timeout: float = 600.0
     """Deadline in seconds of one run: from the start of its processes to their results."""
     launcher: Launcher = "auto"

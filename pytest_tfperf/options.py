@@ -95,6 +95,7 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         force_save=force,
         require_baseline=bool(config.getoption("tfperf_require_baseline")),
         rounds=positive("rounds", int, PerfConfig.rounds),
+        forced_rounds=config.getoption("tfperf_rounds"),
         timeout=positive("timeout", float, PerfConfig.timeout),
         launcher=cast("Launcher", launcher),
         keep_logs=bool(config.getoption("tfperf_keep_logs")),

@@ -54,7 +54,7 @@ class SweepMeasurer:
         reference ends the sweep.
         """
         spec = sweep.spec
-        rounds = 1 if self._config.smoke else spec.rounds or self._config.rounds
+        rounds = 1 if self._config.smoke else self._config.forced_rounds or spec.rounds or self._config.rounds
         started = self._clock.now()
         runs: dict[Arm, list[Run]] = {arm: [] for arm in sweep.arms}
         errors: dict[Arm, Exception] = {}

@@ -39,7 +39,7 @@ def test_the_command_line_wins_over_the_ini_file(pytester: pytest.Pytester) -> N
     pytester.makeini("[pytest]\ntfperf_rounds = 7\ntfperf_tolerance = 0.2\ntfperf_baselines = stored\n")
     config = pytester.parseconfigure("--tfperf-rounds=3")
     perf = config.stash[SESSION].config
-    assert (perf.rounds, perf.comparison.tolerance) == (3, 0.2)
+    assert (perf.rounds, perf.forced_rounds, perf.comparison.tolerance) == (3, 3, 0.2)
     assert perf.baselines == pytester.path / "stored"
     assert not perf.save
 

@@ -71,13 +71,34 @@ def test_000_remedied_alexnet(tfperf: Measured) -> None:
     tfperf.check()
 
 
+# On two CPU cores two ranks share memory and caches, so the floors of efficiency are half of what was measured.
 SMALL = {"batch_size": 8, "image_size": 64, "classes": 100, "width": 0.25}
+SMALL_INCEPTION = {"batch_size": 2, "image_size": 75, "classes": 100, "width": 0.125}
+SMALL_RESNET = {"batch_size": 4, "image_size": 32, "classes": 100, "width": 0.125, "blocks": 0.1, "xla": False}
 
 
 @pytest.mark.tfperf(
-    "alexnet", strategy="multi_worker_mirrored", replicas=[2], **SMALL, variant="small", tolerance=0.4, rounds=3,
-    versus=PS | SMALL | {"feed": True}, min_speedup=1.1,
+    "alexnet", strategy="multi_worker_mirrored", replicas=[2], **SMALL, variant="small", tolerance=0.4,
+    min_efficiency=0.2, versus=PS | SMALL | {"feed": True}, min_speedup=1.1,
 )  # fmt: skip
 def test_000_remedied_alexnet_small(tfperf: Measured) -> None:
     """A quarter of the width on two CPU cores; what it is held against is the reported arm."""
+    tfperf.check()
+
+
+@pytest.mark.tfperf(
+    "inception_v3", strategy="multi_worker_mirrored", replicas=[2], **SMALL_INCEPTION, variant="small", tolerance=0.4,
+    min_efficiency=0.2, versus=PS | SMALL_INCEPTION, min_speedup=1.1,
+)  # fmt: skip
+def test_000_remedied_inception_v3_small(tfperf: Measured) -> None:
+    """All of its layers at an eighth of the width, on images as small as it takes."""
+    tfperf.check()
+
+
+@pytest.mark.tfperf(
+    "resnet152", strategy="multi_worker_mirrored", replicas=[2], **SMALL_RESNET, variant="small", tolerance=0.4,
+    min_efficiency=0.2, versus=PS | SMALL_RESNET, min_speedup=1.1,
+)  # fmt: skip
+def test_000_remedied_resnet152_small(tfperf: Measured) -> None:
+    """A tenth of its blocks at an eighth of the width."""
     tfperf.check()

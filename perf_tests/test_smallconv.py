@@ -10,11 +10,11 @@ import pytest
 from pytest_tfperf.fixtures import Measured
 
 
-@pytest.mark.tfperf("smallconv", strategy="single", tolerance=0.3, rounds=3)
+@pytest.mark.tfperf("smallconv", strategy="single", tolerance=0.3)
 def test_smallconv_alone(tfperf: Measured) -> None:
     tfperf.check()
 
 
-@pytest.mark.tfperf("smallconv", strategy="multi_worker_mirrored", replicas=[2], tolerance=0.4, rounds=3)
+@pytest.mark.tfperf("smallconv", strategy="multi_worker_mirrored", replicas=[2], tolerance=0.4)
 def test_smallconv_scales(tfperf: Measured) -> None:
     tfperf.check()

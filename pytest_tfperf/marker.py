@@ -20,7 +20,7 @@ from pytest_tfperf.workloads.settings import did_you_mean
 
 _ARGUMENTS = (
     *("strategy", "replicas", "min_efficiency", "tolerance", "rounds", "reference"),
-    *("variant", "slowdown", "timeout", "versus", "min_speedup"),
+    *("variant", "slowdown", "timeout", "versus", "min_speedup", "suspect"),
 )
 _OF_RECIPE = ("link", "hosts")
 _NAMES = (*_ARGUMENTS, *_OF_RECIPE)
@@ -63,6 +63,7 @@ def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
         versus=versus,
         replicas=replicas,
         device=device,
+        suspect=_suspect(own.get("suspect"), recipe, versus),
         min_efficiency=_fractions("min_efficiency", own.get("min_efficiency"), replicas, highest=2.0),
         min_speedup=_fractions("min_speedup", own.get("min_speedup"), replicas, highest=inf),
         tolerance=_fractions("tolerance", own.get("tolerance"), replicas, highest=0.999),
@@ -155,6 +156,19 @@ def _versus(workload: WorkloadDefinition, recipe: Recipe, value: object, replica
     if versus == recipe:
         raise UsageError("argument 'versus' describes the very thing that is measured")
     return versus
+
+
+def _suspect(value: object, recipe: Recipe, versus: Recipe | None) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or not value.strip():
+        raise UsageError(f"argument 'suspect' takes words, as in 'number of small variables', not {value!r}")
+    if versus is None and strategies.get(recipe.strategy).synchronous:
+        raise UsageError(
+            "argument 'suspect' needs 'versus', the same with the suspect; without it the suspect is how an "
+            f"asynchronous job's steps are counted, and {recipe.strategy!r} is synchronous"
+        )
+    return value
 
 
 def _is_count(value: object) -> bool:

@@ -87,6 +87,8 @@ class SweepSpec:
     device: Device
     versus: Recipe | None = None
     """What the recipe must be faster than, measured beside it in every round at the same replica count."""
+    suspect: str = ""
+    """What `versus` has and the recipe has not, as people call it; without `versus`, how steps are counted."""
     min_efficiency: Mapping[int, float] = field(default_factory=dict)
     """Floor of E(N) by replica count, as a fraction."""
     min_speedup: Mapping[int, float] = field(default_factory=dict)
@@ -173,3 +175,11 @@ class Sweep:
     def is_own_reference(self, replicas: int) -> bool:
         """True where T(N) and T(1) are one and the same arm, so that E(N) is 1 and says nothing."""
         return replicas == 1 and self.spec.recipe == self.spec.reference
+
+    def arm_of(self, replicas: int) -> Arm:
+        return self.spec.reference_arm if self.is_own_reference(replicas) else self.spec.arm(replicas)
+
+    def arms_of(self, replicas: int) -> tuple[Arm, ...]:
+        """What a count's verdict needs: the arm itself, its reference, and what it is held against, if anything."""
+        versus = self.spec.versus_arm(replicas)
+        return (self.arm_of(replicas), self.spec.reference_arm, *([versus] if versus else []))

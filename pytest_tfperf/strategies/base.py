@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from pytest_tfperf.records.arm import Device, Scalar
@@ -38,6 +38,14 @@ class Step(Protocol):
 
     def updates(self) -> int:
         """Updates applied to the variables since the start, read from where they are applied."""
+        ...
+
+    def alone(self) -> Callable[[], None] | None:
+        """A function that does this task's own part of a step and waits for its device; it may be slow the first time.
+
+        It computes the gradients of a batch, sends and updates nothing, and needs no other task. None where the step
+        has no such part. For after the measurement: it goes on in the input, and moving averages may move.
+        """
         ...
 
     def weights(self) -> list[Any]:

@@ -91,8 +91,9 @@ class BetweenGraph:
         task.phase("building")
         worker, servers = f"/job:worker/task:{task.id.index}", len(task.cluster["ps"])
         graph = tf.Graph()
-        with graph.as_default(), placed(str(options["placement"]), servers, worker, cluster):
+        with graph.as_default(), placed(str(options["placement"]), servers, worker, cluster) as packing:
             built = build_in_graph(make(), worker)
+            packing.complete()
             state = [v for v in tf.compat.v1.global_variables() if not v.trainable]
             # After the model: where it lies decides which server gets which variable.
             global_step = tf.compat.v1.train.get_or_create_global_step()
@@ -106,8 +107,14 @@ class BetweenGraph:
             training = self.training(optimizer, pairs, global_step, replicas, chief=task.id.index == 0)
             # Moving averages of batch normalisation, and whatever else the model writes in a step.
             moving = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.UPDATE_OPS)
-            train = tf.group(training.train, *moving)
-            step = GraphStep([train, loss], global_step, built.variables, built.batches.examples)
+            train = tf.group(training.train, *moving, *packing.updates())
+            step = GraphStep(
+                [train, loss],
+                global_step,
+                built.variables,
+                built.batches.examples,
+                gradients=[gradient for gradient, _ in pairs if gradient is not None],
+            )
             held = [*built.parts, *state]
             step.set_facts({**variable_facts(held), **shard_facts(held, servers), **traffic_facts([train, loss])})
             session = _session(task, server, graph, built.batches.initializers, training, config)

@@ -72,8 +72,11 @@ class EagerStep:
         variables: Sequence[Any],
         *,
         replicas: int = 1,
+        gradients: Callable[[], tuple[Any, Any]] | None = None,
     ) -> None:
+        """`gradients` gives loss and gradients of a batch without any communication, where that can be had."""
         self._function = function
+        self._gradients = gradients
         self._losses: Any = None
         self._updates = updates
         self._variables = variables
@@ -92,6 +95,21 @@ class EagerStep:
 
     def updates(self) -> int:
         return int(self._updates.count)
+
+    def alone(self) -> Callable[[], None] | None:
+        if self._gradients is None:
+            return None
+        import tensorflow as tf
+
+        # Made only now: tracing it costs what nobody waits for. The compiled gradients inside are those of the step.
+        # All of them are given back, or TensorFlow would leave out what makes those that are not.
+        function = tf.function(self._gradients)
+
+        def run() -> None:
+            loss, _ = function()
+            float(loss)
+
+        return run
 
     def weights(self) -> list[Any]:
         return [variable.numpy() for variable in self._variables]

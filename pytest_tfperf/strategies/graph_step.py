@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from pytest_tfperf.strategies.traffic import pulled_tensors
+
 
 def auto_cluster(config: Any) -> Any:
     """Turn on XLA's auto-clustering in a `ConfigProto`; on CPUs it has no effect."""
@@ -37,6 +39,14 @@ def read_once(device: str) -> Callable[..., Any]:
     return create
 
 
+def _one_of_each(gradients: Sequence[Any]) -> Any:
+    """A short vector for which every gradient has to be computed; TensorFlow would leave out what nobody uses."""
+    import tensorflow as tf
+
+    dense = [gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient for gradient in gradients]
+    return tf.concat([tf.cast(tf.reshape(gradient, [-1])[:1], tf.float32) for gradient in dense], axis=0)
+
+
 class GraphStep:
     """A blocking `session.run`, as in the programs of the time. Make it while its graph can still grow."""
 
@@ -51,13 +61,19 @@ class GraphStep:
         *,
         replicas: int = 1,
         also_fetch: Sequence[Any] = (),
+        gradients: Sequence[Any] = (),
     ) -> None:
-        """Fetch the train operation and the loss in `fetches`; `count` is the variable that counts updates."""
+        """Fetch the train operation and the loss in `fetches`; `count` is the variable that counts updates.
+
+        `gradients`, if given, are what this task's own part of a step computes.
+        """
         import tensorflow as tf
 
         self._fetches = [list(fetches), list(also_fetch)]
         self._count = tf.convert_to_tensor(count)
         self._weights = [tf.convert_to_tensor(variable) for variable in variables]
+        self._alone = [_one_of_each(gradients)] if gradients else []
+        self._pulled = pulled_tensors(self._alone)
         self._session: Any = None
         self._feed: dict[Any, Any] = {}
         self._facts: Mapping[str, str] = {}
@@ -84,6 +100,18 @@ class GraphStep:
     def updates(self) -> int:
         """The count where updates are applied: on the servers, or in this process's graph."""
         return int(self._session.run(self._count))
+
+    def alone(self) -> Callable[[], None] | None:
+        """Computes the gradients from what the servers hold now; no server is asked, and none is sent anything."""
+        if not self._alone:
+            return None
+        values = self._session.run(self._pulled, feed_dict=self._feed)
+        fed = {**self._feed, **dict(zip(self._pulled, values, strict=True))}
+
+        def run() -> None:
+            self._session.run(self._alone, feed_dict=fed)
+
+        return run
 
     def weights(self) -> list[Any]:
         return list(self._session.run(self._weights))

@@ -73,7 +73,12 @@ class MultiWorkerMirrored:
             update(context.all_reduce(tf.distribute.ReduceOp.SUM, found, options=communication))
             return loss
 
-        return EagerStep(tf.function(lambda: strategy.run(replica)), built.batches.examples, updates, local)
+        def alone() -> Any:
+            # As in the step, so that what was traced and compiled for it is used again.
+            return strategy.run(lambda: gradients(*built.batches.next()))
+
+        step = tf.function(lambda: strategy.run(replica))
+        return EagerStep(step, built.batches.examples, updates, local, gradients=alone)
 
 
 def _communication(name: str, device: Device) -> Any:

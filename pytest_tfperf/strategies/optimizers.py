@@ -20,15 +20,12 @@ class FusedUpdates:
 
         self._optimizer = optimizer
         self._variables = tuple(variables)
-        slots = _SLOTS[optimizer.rule]
         with tf.device(device):
-            self._slots = [
-                tuple(tf.Variable(tf.zeros(v.shape, v.dtype), trainable=False) for _ in range(slots)) for v in variables
-            ]
+            self._slots = [_slots(optimizer, variable) for variable in variables]
             # Powers of the betas, by which Adam corrects its start (Kingma & Ba 2015, arXiv:1412.6980, algorithm 1).
             self._powers = (
                 [tf.Variable(beta, trainable=False) for beta in (optimizer.beta_1, optimizer.beta_2)]
-                if slots == 2
+                if optimizer.rule == "adam"
                 else []
             )
             self.count = tf.Variable(tf.constant(0, tf.int64), trainable=False)
@@ -58,12 +55,7 @@ class ServerUpdates:
         self._slots = []
         for variable in variables:
             with tf.device(variable.device):
-                self._slots.append(
-                    [
-                        tf.Variable(tf.zeros(variable.shape, variable.dtype), trainable=False)
-                        for _ in range(_SLOTS[optimizer.rule])
-                    ]
-                )
+                self._slots.append(_slots(optimizer, variable))
         with tf.device(count_device):
             self.count = tf.Variable(tf.constant(0, tf.int64), trainable=False)
             """Updates applied so far by all workers, int64 scalar."""
@@ -86,7 +78,18 @@ class ServerUpdates:
             self.count.assign_add(1)
 
 
-_SLOTS = {"sgd": 0, "momentum": 1, "adam": 2}
+_SLOTS = {"sgd": (), "momentum": (0.0,), "adam": (0.0, 0.0), "rmsprop": (1.0, 0.0)}
+"""What each rule keeps for a variable, and where it starts. RMSProp's mean of squares starts at one, as that of
+`tf.compat.v1.train.RMSPropOptimizer`; Keras has it start at zero."""
+
+
+def _slots(optimizer: Optimizer, variable: Any) -> list[Any]:
+    import tensorflow as tf
+
+    return [
+        tf.Variable(tf.fill(variable.shape, tf.constant(start, variable.dtype)), trainable=False)
+        for start in _SLOTS[optimizer.rule]
+    ]
 
 
 def _apply_one(
@@ -108,6 +111,18 @@ def _apply_one(
             lr=typed(rule.learning_rate),
             grad=gradient,
             momentum=typed(rule.momentum),
+            use_locking=locking,
+        )
+    if rule.rule == "rmsprop":
+        return tf.raw_ops.ResourceApplyRMSProp(
+            var=variable.handle,
+            ms=slots[0],
+            mom=slots[1],
+            lr=typed(rule.learning_rate),
+            rho=typed(rule.decay),
+            momentum=typed(rule.momentum),
+            epsilon=typed(rule.epsilon),
+            grad=gradient,
             use_locking=locking,
         )
     return tf.raw_ops.ResourceApplyAdam(
@@ -134,4 +149,8 @@ def graph_optimizer(optimizer: Optimizer) -> Any:
         return train.GradientDescentOptimizer(optimizer.learning_rate)
     if optimizer.rule == "momentum":
         return train.MomentumOptimizer(optimizer.learning_rate, optimizer.momentum)
+    if optimizer.rule == "rmsprop":
+        return train.RMSPropOptimizer(
+            optimizer.learning_rate, optimizer.decay, momentum=optimizer.momentum, epsilon=optimizer.epsilon
+        )
     return train.AdamOptimizer(optimizer.learning_rate, optimizer.beta_1, optimizer.beta_2, optimizer.epsilon)

@@ -123,6 +123,10 @@ class CoordinatedStep:
         """The servers' count of updates by all workers."""
         return int(self._updates.count)
 
+    def alone(self) -> None:
+        """None: this task only schedules the steps of others."""
+        return None
+
     def weights(self) -> list[Any]:
         import tensorflow as tf
 

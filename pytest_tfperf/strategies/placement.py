@@ -8,8 +8,10 @@ from typing import Any
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.strategies.graph_step import read_once
+from pytest_tfperf.strategies.packing import Packing
+from pytest_tfperf.strategies.variable_like import VariableLike, register
 
-PLACEMENTS = ("round_robin", "greedy", "partitioned")
+PLACEMENTS = ("round_robin", "greedy", "partitioned", "packed")
 
 MIN_SHARD_BYTES = 256 << 10
 """A variable is split into shards of at least this; `tf.distribute`'s own default for a MinSizePartitioner."""
@@ -40,70 +42,55 @@ class GreedyByBytes:
 
 
 @contextmanager
-def placed(placement: str, servers: int, worker: str, cluster: Any) -> Iterator[None]:
+def placed(placement: str, servers: int, worker: str, cluster: Any) -> Iterator[Packing]:
     """In the default, old-style graph: variables made here go to the servers, all other operations to `worker`.
 
     ``round_robin`` deals variables out by count, as `replica_device_setter` does by default. ``greedy`` balances
-    bytes. ``partitioned`` does so too, and splits large variables along their first axis.
+    bytes. ``partitioned`` does so too, and splits large variables along their first axis. ``packed`` makes variables
+    slices of one flat variable a server, moving averages of another; what it gives has the updates of those.
     """
     import tensorflow as tf
 
     strategy: Callable[[Any], int] | None = None if placement == "round_robin" else GreedyByBytes(servers)
     setter = tf.compat.v1.train.replica_device_setter(worker_device=worker, cluster=cluster, ps_strategy=strategy)
+    packing = Packing(servers)
     with ExitStack() as stack:
         stack.enter_context(tf.compat.v1.get_default_graph().device(setter))
         stack.enter_context(tf.variable_creator_scope(read_once(worker)))
         if placement == "partitioned":
             stack.enter_context(tf.variable_creator_scope(_sharding_creator(servers)))
-        yield
+        if placement == "packed":
+            stack.enter_context(tf.variable_creator_scope(packing.create))
+        yield packing
 
 
-class Sharded:
+class Sharded(VariableLike):
     """A variable in pieces along its first axis that reads as one tensor.
 
     `tf.distribute`'s own ShardedVariable cannot serve: it adds an uninitialised variable of the full size, meant for
     saving, to the graph, where it would take a place on a server and fail the check of what is initialised.
     """
 
+    why = "split over parameter servers (placement='partitioned')"
+
     def __init__(self, name: str, variables: Sequence[Any]) -> None:
         import tensorflow as tf
 
-        self.name = name
+        rows = sum(int(v.shape[0]) for v in variables)
+        super().__init__(name, variables[0].dtype, tf.TensorShape([rows, *variables[0].shape[1:]]))
         self.variables = list(variables)
-        self.dtype = variables[0].dtype
-        self.shape = tf.TensorShape([sum(int(v.shape[0]) for v in variables), *variables[0].shape[1:]])
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(
-            f"Variable {self.name!r} is split over parameter servers (placement='partitioned') and has no {name!r}; "
-            "use it where a tensor is expected."
-        )
-
-
-def _binary(name: str) -> Callable[[Any, Any], Any]:
-    import operator
-
-    reflected = name.startswith("r")
-    function = getattr(operator, name[1:] if reflected else name)
-
-    def apply(sharded: Any, other: Any) -> Any:
+    def read(self) -> Any:
         import tensorflow as tf
 
-        value = tf.convert_to_tensor(sharded)
-        return function(other, value) if reflected else function(value, other)
-
-    return apply
-
-
-for _name in ("add", "sub", "mul", "truediv", "matmul", "pow", "radd", "rsub", "rmul", "rtruediv", "rmatmul"):
-    setattr(Sharded, f"__{_name}__", _binary(_name))
+        return tf.concat([variable.value() for variable in self.variables], axis=0)
 
 
 def _sharding_creator(servers: int) -> Callable[..., Any]:
     """Makes `tf.Variable(...)` give a sharded variable where it is large."""
     import tensorflow as tf
 
-    tf.register_tensor_conversion_function(Sharded, _as_tensor)
+    register()
     partitioner = tf.distribute.experimental.partitioners.MinSizePartitioner(MIN_SHARD_BYTES, max_shards=servers)
 
     def create(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
@@ -126,11 +113,3 @@ def _sharding_creator(servers: int) -> Callable[..., Any]:
         )
 
     return create
-
-
-def _as_tensor(sharded: Sharded, dtype: Any = None, name: Any = None, as_ref: bool = False) -> Any:
-    import tensorflow as tf
-
-    if dtype is not None and not tf.as_dtype(dtype).is_compatible_with(sharded.dtype):
-        return NotImplemented
-    return tf.concat([variable.value() for variable in sharded.variables], axis=0)

@@ -8,6 +8,7 @@ from typing import cast
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Scalar
 from pytest_tfperf.strategies.base import Strategy
+from pytest_tfperf.strategies.independent import Independent
 from pytest_tfperf.strategies.mirrored import Mirrored
 from pytest_tfperf.strategies.multi_worker_mirrored import MultiWorkerMirrored
 from pytest_tfperf.strategies.parameter_server import ParameterServer
@@ -19,7 +20,10 @@ from pytest_tfperf.workloads.settings import did_you_mean, resolve
 
 _STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
-    for strategy in (Single(), MultiWorkerMirrored(), PsAsync(), PsSync(), Tower(), Mirrored(), ParameterServer())
+    for strategy in (
+        *(Single(), Independent(), MultiWorkerMirrored(), Mirrored()),
+        *(PsAsync(), PsSync(), ParameterServer(), Tower()),
+    )
 }
 
 

@@ -19,6 +19,7 @@ from pytest_tfperf.strategies.devices import claim_device, claim_devices, one_pr
 from pytest_tfperf.strategies.facts import format_bytes, short_device, variable_facts
 from pytest_tfperf.strategies.graph_step import GraphStep, auto_cluster, read_once, unscaled
 from pytest_tfperf.strategies.optimizers import graph_optimizer
+from pytest_tfperf.strategies.traffic import copy_facts
 from pytest_tfperf.workloads.base import Workload, WorkloadDefinition
 from pytest_tfperf.workloads.batches import NextBatch, graph_batches
 from pytest_tfperf.workloads.building import Built, build_in_graph, recipe
@@ -107,15 +108,16 @@ class Tower:
                 # and a step without its backward pass looks four times as fast. Naming an operation moves no data.
                 train = [train, *(tf.convert_to_tensor(gradient).op for gradient in flat)]
             also = [*flat, *map(tf.convert_to_tensor, towers[0].built.variables)] if options["fetch"] else []
+            fetches = [train, tf.add_n(losses) / replicas]
             step = GraphStep(
-                [train, tf.add_n(losses) / replicas],
+                fetches,
                 count,
                 towers[0].built.variables,
                 towers[0].built.batches.examples,
                 replicas=replicas,
                 also_fetch=also,
             )
-            step.set_facts(_facts(graph, towers, also))
+            step.set_facts({**_facts(graph, towers, also), **copy_facts(tf.nest.flatten([fetches, also]))})
             initialise = _initialisers(towers)
             graph.finalize()
         step.start(_session(graph, device, replicas, initialise, xla=bool(params["xla"])))

@@ -1,11 +1,12 @@
-"""Bytes that a worker of parameter servers moves in a step, added up over the edges of its graph."""
+"""Bytes that a step moves, to and from parameter servers or between devices, added up over the edges of its graph."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_tfperf.strategies.facts import format_bytes, short_device
+from pytest_tfperf.units import plural
 
 
 def traffic_facts(fetches: Sequence[Any]) -> dict[str, str]:
@@ -28,11 +29,51 @@ def traffic_facts(fetches: Sequence[Any]) -> dict[str, str]:
             size = None if count is None else count * tensor.dtype.size
             (pushed if here else pulled)[tensor.name, here] = size
     facts = {
-        f"bytes {name} per step and worker": format_bytes(sum(size or 0 for size in moved.values()))
-        for name, moved in (("pulled", pulled), ("pushed", pushed))
+        f"bytes {name} per step and worker": _moved(moved) for name, moved in (("pulled", pulled), ("pushed", pushed))
     }
     unknown = sum(size is None for size in (*pulled.values(), *pushed.values()))
     return {**facts, "moved tensors of unknown size": str(unknown)} if unknown else facts
+
+
+def pulled_tensors(fetches: Sequence[Any]) -> list[Any]:
+    """The tensors that one `session.run` of `fetches` brings from parameter servers to the worker.
+
+    A run that is fed their values asks nothing of a server.
+    """
+    found = {}
+    for operation in _ancestors(fetches):
+        if not _server_of(operation):
+            for tensor in operation.inputs:
+                if _server_of(tensor.op) and not _is_handle(tensor):
+                    found[tensor.name] = tensor
+    return list(found.values())
+
+
+def copy_facts(fetches: Sequence[Any]) -> dict[str, str]:
+    """What one `session.run` of `fetches` copies from device to device of one process.
+
+    A tensor counts once a step for each other device that uses it, as TensorFlow copies it. Operations are where the
+    graph asks for them to be; a kernel that a device lacks would run elsewhere.
+    """
+    copied: dict[tuple[str, str], int | None] = {}
+    for operation in _ancestors(fetches):
+        here = _device_of(operation)
+        for tensor in operation.inputs:
+            if _is_handle(tensor) or tensor.op.type == "Const" or _device_of(tensor.op) == here:
+                continue
+            count = tensor.shape.num_elements()
+            copied[tensor.name, here] = None if count is None else count * tensor.dtype.size
+    return {"copies between devices per step": _moved(copied)}
+
+
+def _device_of(operation: Any) -> str:
+    """Where it runs: an operation on a resource is where the resource is."""
+    handles = [tensor for tensor in operation.inputs if _is_handle(tensor)]
+    return _device_of(handles[0].op) if handles else short_device(operation.device)
+
+
+def _moved(sizes: Mapping[tuple[str, str], int | None]) -> str:
+    return f"{format_bytes(sum(size or 0 for size in sizes.values()))} in {plural(len(sizes), 'tensor')}"
 
 
 def _ancestors(fetches: Iterable[Any]) -> Iterable[Any]:

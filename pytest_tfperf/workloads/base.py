@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from pytest_tfperf.errors import UsageError
+
+Rule = Literal["sgd", "momentum", "adam", "rmsprop"]
 
 
 @dataclass(frozen=True)
 class Optimizer:
     """Which update rule to apply; each strategy realises it with TensorFlow's own fused update ops."""
 
-    rule: Literal["sgd", "momentum", "adam"] = "sgd"
+    rule: Rule = "sgd"
     learning_rate: float = 0.01
     momentum: float = 0.9
-    """For the rule ``momentum``."""
+    """For the rules ``momentum`` and ``rmsprop``."""
     beta_1: float = 0.9
     beta_2: float = 0.999
+    """These two are for the rule ``adam``."""
     epsilon: float = 1e-8
-    """The last three are for the rule ``adam``."""
+    """Keeps ``adam`` and ``rmsprop`` from dividing by zero; the latter adds it under the root."""
+    decay: float = 0.9
+    """For the rule ``rmsprop``: of its mean of squares, which starts at one, as TensorFlow 1 had it."""
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for a rule that there is not: strategies must not each take another one for it."""
+        if self.rule not in get_args(Rule):
+            raise UsageError(f"An Optimizer's rule is one of {', '.join(get_args(Rule))}, not {self.rule!r}.")
 
 
 @dataclass(frozen=True)

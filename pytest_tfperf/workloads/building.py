@@ -17,6 +17,7 @@ from pytest_tfperf.workloads.batches import (
     without_eager_tensors,
 )
 from pytest_tfperf.workloads.keras_models import KerasModel, KerasWeights, is_keras_3
+from pytest_tfperf.workloads.layers import run_with_step
 
 _OWN_MODELS = "pytest_tfperf.workloads.models."
 
@@ -38,14 +39,23 @@ class Built:
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The trainable variables, a sharded one as its shards: what gradients and updates are made of."""
-        return tuple(part for variable in self.variables for part in parts_of(variable))
+        """The trainable variables as they are stored: what gradients and updates are made of.
+
+        A sharded one is there as its shards; one that holds several, of which each is a slice, is there once.
+        """
+        found = {id(part): part for variable in self.variables for part in parts_of(variable)}
+        return tuple(found.values())
 
 
 def parts_of(variable: Any) -> tuple[Any, ...]:
-    """The shards of a variable that is split over parameter servers; the variable itself otherwise."""
+    """The shards of a variable that is split over parameter servers, or the larger one that holds it; or itself."""
     shards = getattr(variable, "variables", None)  # a ShardedVariable's, whose class has no public name
     return tuple(shards) if isinstance(shards, (list, tuple)) else (variable,)
+
+
+def _own_parts(variable: Any) -> tuple[Any, ...]:
+    """The same, but for a slice: the rest of what it is stored in is not decayed with it."""
+    return (variable,) if getattr(variable, "is_slice", False) else parts_of(variable)
 
 
 def recipe(
@@ -92,7 +102,7 @@ def build_in_graph(workload: Workload, device: str) -> Built:
 
 def _build(workload: Workload, batches: Batches) -> Built:
     variables = _trainable_variables(workload)
-    forward = _in_training_mode(workload.model)
+    forward = _writing_its_state(workload.model)
 
     def fit(features: Any, labels: Any) -> Any:
         import tensorflow as tf
@@ -110,7 +120,7 @@ def _build(workload: Workload, batches: Batches) -> Built:
             return []
         # Biases and the scales of batch normalisation, of one dimension, are not decayed (He et al. 2018,
         # arXiv:1812.01187, section 3.1).
-        kernels = [part for variable in variables if len(variable.shape) >= 2 for part in parts_of(variable)]
+        kernels = [part for variable in variables if len(variable.shape) >= 2 for part in _own_parts(variable)]
         return [workload.weight_decay * tf.cast(tf.nn.l2_loss(kernel), tf.float32) for kernel in kernels]
 
     def loss(features: Any, labels: Any) -> Any:
@@ -140,6 +150,13 @@ def _call(definition: WorkloadDefinition, params: Mapping[str, object]) -> Workl
         raise UsageError(
             f"{where}: its loss must be a function loss(labels, outputs), not {made.loss!r}. "
             "A loss given by name in Keras is, for instance, keras.losses.MeanSquaredError()."
+        )
+    compiled_with = getattr(made.model, "optimizer", None) if hasattr(made.model, "compile") else None
+    if compiled_with is not None:
+        raise UsageError(
+            f"{where}: its model is compiled with the optimizer {type(compiled_with).__name__}, "
+            "which no strategy uses. Do not compile it, and give the update rule to the decorator: "
+            '@workload(optimizer=Optimizer("adam", learning_rate=0.001)).'
         )
     return made
 
@@ -174,6 +191,30 @@ def _in_training_mode(model: Any) -> Callable[[Any], Any]:
     except (TypeError, ValueError):
         takes_training = False
     return (lambda features: model(features, training=True)) if takes_training else model
+
+
+def _writing_its_state(model: Any) -> Callable[[Any], Any]:
+    """The model in training mode, its moving averages written in each step.
+
+    In an old-style graph tf_keras only lists the operations that write them, for its own `fit` to run.
+    """
+    forward = _in_training_mode(model)
+    if not _is_tf_keras(model):
+        return forward
+
+    def run(features: Any) -> Any:
+        import tensorflow as tf
+
+        if tf.compat.v1.executing_eagerly_outside_functions():
+            return forward(features)
+        known = {id(update) for update in model.updates}
+        outputs = forward(features)
+        for update in model.updates:
+            if id(update) not in known:
+                run_with_step(update)
+        return outputs
+
+    return run
 
 
 def _is_tf_keras(model: Any) -> bool:

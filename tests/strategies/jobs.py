@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Callable
 from typing import Any
 
 from pytest_tfperf.records.task import Task, TaskId
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
 from pytest_tfperf.workloads.base import Optimizer, Workload
+from pytest_tfperf.workloads.keras_models import KerasModel
 from pytest_tfperf.workloads.layers import Network
 from pytest_tfperf.workloads.registry import workload
 
@@ -22,9 +24,10 @@ def train(
     steps: int,
     replicas: int = 1,
     params: dict[str, Any] | None = None,
+    look: Callable[[Any], Any] | None = None,
     **options: Any,
 ) -> dict[str, Any] | None:
-    """Train `steps` steps, as the measurement does, and tell what came of it."""
+    """Train `steps` steps, as the measurement does, and tell what came of it, and what `look` sees in the step."""
     chosen, definition = strategies.get(strategy), workloads.get(name)
     step = chosen.build(
         task,
@@ -51,6 +54,7 @@ def train(
         "examples": step.examples_per_step,
         "replicas": step.replicas,
         "facts": dict(step.facts()),
+        "seen": None if look is None else look(step),
     }
     step.close()
     return result
@@ -192,6 +196,11 @@ def linear_adam(joint: bool = False) -> Any:
     return _fixed(joint)
 
 
+@workload("linear_rmsprop", optimizer=Optimizer("rmsprop", 0.05, momentum=0.8, epsilon=0.5, decay=0.7))
+def linear_rmsprop(joint: bool = False) -> Any:
+    return _fixed(joint)
+
+
 @workload("linear_scaled", optimizer=Optimizer("sgd", 0.05))
 def linear_scaled(joint: bool = False) -> Any:
     model, loss, batch = _fixed(joint)
@@ -241,6 +250,11 @@ def linear_by_replica(weight_decay: float = 0.0) -> Any:
     return Workload(Fixed(), squared_error, batch, weight_decay=weight_decay)
 
 
+@workload("linear_rmsprop_by_replica", optimizer=linear_rmsprop.optimizer)
+def linear_rmsprop_by_replica() -> Any:
+    return linear_by_replica()
+
+
 class NormalisedConv(Network):
     def __init__(self, precision: str) -> None:
         super().__init__(precision)
@@ -256,7 +270,7 @@ class NormalisedConv(Network):
 
 
 latest: dict[str, Any] = {}
-"""The last model that `normalised` made in this process, for looking at its moving averages."""
+"""The last models that `normalised` and Keras made in this process, for looking at their moving averages."""
 
 
 @workload("normalised", optimizer=Optimizer("momentum", 0.05))
@@ -343,15 +357,61 @@ def keras_unbuilt() -> Any:
 
 @workload("tf_keras_dense", optimizer=Optimizer("adam", 0.01))
 def tf_keras_dense() -> Any:
+    """The same in tf_keras."""
     import tf_keras
 
     model = tf_keras.Sequential(
         [
-            tf_keras.layers.Dense(16, activation="relu", input_shape=(8,)),
+            tf_keras.layers.Dense(
+                16, activation="relu", input_shape=(8,), kernel_regularizer=tf_keras.regularizers.L2(1e-3)
+            ),
             tf_keras.layers.BatchNormalization(),
+            tf_keras.layers.Dropout(0.1),
             tf_keras.layers.Dense(2),
         ]
     )
+    latest["keras"] = model
+    return model, tf_keras.losses.SparseCategoricalCrossentropy(from_logits=True), keras_data()
+
+
+def keras_state(step: Any) -> list[Any]:
+    """Moving mean and variance of the Keras model that this process made last, read where its variables are."""
+    import tensorflow as tf
+
+    model = latest["keras"]
+    found = getattr(model, "_state", None) or model.non_trainable_variables
+    variables = [variable for variable in found if tuple(variable.shape) == (16,)]
+    if hasattr(step, "_session"):
+        return list(step._session.run(variables))
+    return [tf.convert_to_tensor(variable).numpy() for variable in variables]
+
+
+def remember_keras_models() -> None:
+    """Have `keras_state` find the next Keras 3 model, whose variables the plugin makes."""
+    original = KerasModel.__init__
+
+    def remembering(self: KerasModel, weights: Any) -> None:
+        original(self, weights)
+        latest["keras"] = self
+
+    KerasModel.__init__ = remembering  # type: ignore[method-assign]
+
+
+@workload("keras_compiled")
+def keras_compiled() -> Any:
+    import keras
+
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
+    model.compile(optimizer="adam", loss="mse")
+    return model, keras.losses.SparseCategoricalCrossentropy(from_logits=True), keras_data()
+
+
+@workload("tf_keras_compiled")
+def tf_keras_compiled() -> Any:
+    import tf_keras
+
+    model = tf_keras.Sequential([tf_keras.layers.Dense(2, input_shape=(8,))])
+    model.compile(optimizer="sgd", loss="mse")
     return model, tf_keras.losses.SparseCategoricalCrossentropy(from_logits=True), keras_data()
 
 

@@ -23,6 +23,7 @@ def trained() -> dict[str, Any]:
     runs = {
         "packed": run("linear_by_replica", params={"weight_decay": 0.5, "xla": True}),
         "list": run("linear_by_replica", pack_gradients=False),
+        "rmsprop": run("linear_rmsprop_by_replica", params={"xla": True}),
         "keras": run("keras_dense", params={"xla": True}),
         "normalised": run("normalised"),
     }
@@ -31,9 +32,13 @@ def trained() -> dict[str, Any]:
     return {key: results[TaskId("worker", index)] for index, key in enumerate(runs)}
 
 
-@pytest.mark.parametrize(("key", "decay"), [("packed", 0.5), ("list", 0.0)])
-def test_two_replicas_are_one_process_with_both_batches(trained: dict[str, Any], key: str, decay: float) -> None:
-    kernel, bias = train_by_hand(linear_data(None), "momentum", STEPS, decay=decay)
+@pytest.mark.parametrize(
+    ("key", "rule", "decay"), [("packed", "momentum", 0.5), ("list", "momentum", 0.0), ("rmsprop", "rmsprop", 0.0)]
+)
+def test_two_replicas_are_one_process_with_both_batches(
+    trained: dict[str, Any], key: str, rule: str, decay: float
+) -> None:
+    kernel, bias = train_by_hand(linear_data(None), rule, STEPS, decay=decay)
     np.testing.assert_allclose(trained[key]["after"][0], kernel, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(trained[key]["after"][1], bias, rtol=1e-3, atol=1e-4)
 

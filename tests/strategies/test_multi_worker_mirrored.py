@@ -25,9 +25,11 @@ def trained() -> dict[TaskId, Any]:
         "sgd": run("linear_sgd"),
         "momentum": run("linear_momentum", params={"xla": True}),
         "adam": run("linear_adam", pack_gradients=False),
+        "rmsprop": run("linear_rmsprop", params={"xla": True}),
         "scaled": run("linear_scaled", pack_gradients=False, params={"xla": True}),
         "keras": run("keras_dense"),
         "keras xla": run("keras_dense", params={"xla": True}),
+        "tf_keras": run("tf_keras_dense"),
         "pipeline": run("keras_unbuilt"),
         "function": run("normalised", params={"xla": True}),
     }
@@ -36,7 +38,8 @@ def trained() -> dict[TaskId, Any]:
 
 
 @pytest.mark.parametrize(
-    ("key", "rule"), [("sgd", "sgd"), ("momentum", "momentum"), ("adam", "adam"), ("scaled", "sgd")]
+    ("key", "rule"),
+    [("sgd", "sgd"), ("momentum", "momentum"), ("adam", "adam"), ("rmsprop", "rmsprop"), ("scaled", "sgd")],
 )
 def test_two_ranks_are_one_process_with_both_batches(trained: dict[TaskId, Any], key: str, rule: str) -> None:
     kernel, bias = train_by_hand(linear_data(None), rule, STEPS)
@@ -45,7 +48,10 @@ def test_two_ranks_are_one_process_with_both_batches(trained: dict[TaskId, Any],
         np.testing.assert_allclose(trained[rank][key]["after"][1], bias, rtol=2e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("key", ["sgd", "momentum", "adam", "scaled", "keras", "keras xla", "pipeline", "function"])
+@pytest.mark.parametrize(
+    "key",
+    ["sgd", "momentum", "adam", "rmsprop", "scaled", "keras", "keras xla", "tf_keras", "pipeline", "function"],
+)
 def test_ranks_start_and_end_with_the_same_weights(trained: dict[TaskId, Any], key: str) -> None:
     first, second = (trained[rank][key] for rank in RANKS)
     for when in ("before", "after"):
@@ -62,7 +68,7 @@ def test_each_rank_counts_its_own_updates_and_loss(trained: dict[TaskId, Any]) -
 
 
 def test_keras_models_train(trained: dict[TaskId, Any]) -> None:
-    for key in ("keras", "keras xla"):
+    for key in ("keras", "keras xla", "tf_keras"):
         losses = trained[RANKS[0]][key]["losses"]
         assert losses[-1] < losses[0]
 

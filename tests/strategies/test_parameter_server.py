@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from pytest_tfperf.records.task import TaskId
 from pytest_tfperf.strategies.registry import get
@@ -23,10 +24,11 @@ def trained(name: str, *, workers: int, ps: int = 1, steps: int = STEPS, **optio
     )
 
 
-def test_one_worker_applies_the_rule_computed_by_hand() -> None:
-    results = trained("linear_adam", workers=1)
+@pytest.mark.parametrize("rule", ["adam", "rmsprop"])
+def test_one_worker_applies_the_rule_computed_by_hand(rule: str) -> None:
+    results = trained(f"linear_{rule}", workers=1)
     assert [results[id] for id in results if id != CHIEF] == [None, None]
-    kernel, bias = train_by_hand(linear_data(0), "adam", STEPS)
+    kernel, bias = train_by_hand(linear_data(0), rule, STEPS)
     np.testing.assert_allclose(results[CHIEF]["after"][0], kernel, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(results[CHIEF]["after"][1], bias, rtol=1e-3, atol=1e-4)
     assert (results[CHIEF]["updates"], results[CHIEF]["examples"]) == (STEPS, 8)

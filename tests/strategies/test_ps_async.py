@@ -32,9 +32,10 @@ def test_the_server_counts_the_updates_of_all_workers_and_trains_one_model() -> 
     assert error < 0.15 * float((labels**2).mean())
 
 
-def test_one_worker_alone_applies_the_rule_computed_by_hand() -> None:
-    result = trained("linear_adam", workers=1)[CHIEF]
-    kernel, bias = train_by_hand(linear_data(0), "adam", STEPS)
+@pytest.mark.parametrize("rule", ["adam", "rmsprop"])
+def test_one_worker_alone_applies_the_rule_computed_by_hand(rule: str) -> None:
+    result = trained(f"linear_{rule}", workers=1)[CHIEF]
+    kernel, bias = train_by_hand(linear_data(0), rule, STEPS)
     np.testing.assert_allclose(result["after"][0], kernel, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(result["after"][1], bias, rtol=1e-3, atol=1e-4)
     assert result["updates"] == STEPS

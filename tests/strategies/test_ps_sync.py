@@ -32,8 +32,16 @@ def test_two_workers_are_one_process_with_both_batches() -> None:
         assert facts["variables on /job:ps/task:0"] == "1, 16 B"
         assert facts["max/mean bytes of a server"] == "1.60"
         # Weight decay reads the kernel a second time, but does not fetch it a second time.
-        assert facts["bytes pulled per step and worker"] == "28 B"  # with the token
-        assert facts["bytes pushed per step and worker"] == "36 B"  # with the number of the step for each
+        assert facts["bytes pulled per step and worker"] == "28 B in 3 tensors"  # with the token
+        assert facts["bytes pushed per step and worker"] == "36 B in 4 tensors"  # with the number of the step for each
+
+
+def test_two_workers_apply_rmsprop_to_the_mean_of_their_gradients() -> None:
+    results = trained("linear_rmsprop")
+    kernel, bias = train_by_hand(linear_data(None), "rmsprop", STEPS)
+    for worker in (CHIEF, OTHER):
+        np.testing.assert_allclose(results[worker]["after"][0], kernel, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(results[worker]["after"][1], bias, rtol=1e-3, atol=1e-4)
 
 
 def test_a_keras_model_on_a_fed_batch_with_split_variables() -> None:

@@ -13,7 +13,7 @@ from tests.strategies.jobs import build_errors, linear_data, moving_averages, tr
 from tests.strategies.linear_reference import train_by_hand
 
 WORKER = TaskId("worker", 0)
-RULES = ("sgd", "momentum", "adam")
+RULES = ("sgd", "momentum", "adam", "rmsprop")
 STEPS = 10
 
 
@@ -99,6 +99,8 @@ def test_what_cannot_be_a_workload_is_refused_with_the_remedy() -> None:
         "nothing_to_train": "has nothing to train: it needs a non-empty attribute `trainable_variables`",
         "frozen_batch": "every step would get this same value: make the batch with TensorFlow ops",
         "ragged_end": "batch the dataset with drop_remainder=True",
+        "keras_compiled": "compiled with the optimizer Adam, which no strategy uses",
+        "tf_keras_compiled": "compiled with the optimizer SGD, which no strategy uses",
         "batch_of_three": "this one is a tuple of 3",
     }
     errors = run_tasks(Layout(1), build_errors, names=list(said), strategy="single")[WORKER]

@@ -31,6 +31,7 @@ def trained() -> dict[str, Any]:
     }
     runs |= {
         "alone": run("linear_adam", replicas=1),
+        "rmsprop": run("linear_rmsprop"),
         "scaled": run("linear_scaled"),
         "unused": run("smallconv", apply=False, fetch=True, variables="reported", regularizer="shared"),
         "keras": run("keras_dense"),
@@ -85,6 +86,22 @@ def test_facts_say_where_variables_and_the_regulariser_lie(
     assert {fact: facts[fact] for fact in facts if " on " in fact} == said
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        # Two losses, 8 B. Kernel and bias, 20 B, to each tower that has none, and as many bytes of its gradients back.
+        # Of a term that is shared, two numbers more to each such tower: the term, and what its gradient needs.
+        ("reported shared", "56 B in 8 tensors"),
+        ("cpu shared", "104 B in 14 tensors"),
+        ("cpu per_tower", "88 B in 10 tensors"),
+        # Gradients of each tower to the other.
+        ("device per_tower", "48 B in 6 tensors"),
+    ],
+)
+def test_facts_count_what_is_copied_between_devices(trained: dict[str, Any], key: str, said: str) -> None:
+    assert trained[key]["facts"]["copies between devices per step"] == said
+
+
 def test_updates_are_counted(trained: dict[str, Any]) -> None:
     assert {key: result["updates"] for key, result in trained.items()} == dict.fromkeys(trained, STEPS)
 
@@ -97,8 +114,8 @@ def test_gradients_that_are_not_applied_change_nothing(trained: dict[str, Any]) 
     assert result["facts"]["bytes fetched to Python per step"] == "289.5 kB"
 
 
-def test_one_tower_alone_and_a_scaled_loss(trained: dict[str, Any]) -> None:
-    for key, rule in (("alone", "adam"), ("scaled", "sgd")):
+def test_rules_and_a_scaled_loss(trained: dict[str, Any]) -> None:
+    for key, rule in (("alone", "adam"), ("rmsprop", "rmsprop"), ("scaled", "sgd")):
         kernel, _ = train_by_hand(linear_data(0), rule, STEPS)
         np.testing.assert_allclose(trained[key]["after"][0], kernel, rtol=1e-3, atol=1e-4)
 

@@ -20,8 +20,16 @@ class BasicResNet(Network):
     """
 
     def __init__(
-        self, stages: Sequence[tuple[int, int]], classes: int, precision: str, *, projections: bool = False
+        self,
+        stages: Sequence[tuple[int, int]],
+        classes: int,
+        precision: str,
+        *,
+        projections: bool = False,
+        ballast: int = 0,
     ) -> None:
+        import tensorflow as tf
+
         super().__init__(precision)
         channels = stages[0][1]
         self._stem = self.conv_norm("stem", 3, channels, 3)
@@ -40,6 +48,7 @@ class BasicResNet(Network):
                 self._blocks.append((first, second, shortcut))
                 channels = filters
         self._head = self.dense("head", channels, classes)
+        self._ballast = self._variable(lambda: tf.zeros([ballast]), "ballast") if ballast else None
 
     def forward(self, x: Any) -> Any:
         import tensorflow as tf
@@ -47,7 +56,9 @@ class BasicResNet(Network):
         x = tf.nn.relu(self._stem(tf.cast(x, self.precision)))
         for first, second, shortcut in self._blocks:
             x = tf.nn.relu(second(tf.nn.relu(first(x))) + shortcut(x))
-        return self._head(tf.reduce_mean(x, axis=[1, 2]))
+        logits = self._head(tf.reduce_mean(x, axis=[1, 2]))
+        # The same number for every class: it changes no probability, and its gradient is 0 but for rounding.
+        return logits if self._ballast is None else logits + tf.reduce_mean(self._ballast)
 
 
 def _unchanged(x: Any) -> Any:
@@ -72,6 +83,7 @@ def resnet110(
     width: float = 1.0,
     precision: str = "float32",
     weight_decay: float = 0.0002,
+    ballast: int = 0,
     input: str = "records",
     records: int = 10_000,
 ) -> Workload:
@@ -80,13 +92,14 @@ def resnet110(
     The network of tensorflow/tensorflow#9399, with the decay and batch of the model zoo's program. Its many small
     variables make a parameter server's work. `depth` is 6n + 2. `input` is ``records`` (that many images in CIFAR's
     binary format, generated once a machine, read, shuffled and augmented by CPU cores), ``synthetic`` or ``host``.
+    `ballast` is a number of parameters beside the network, in one variable, that a step moves and hardly computes with.
     """
     blocks, rest = divmod(depth - 2, 6)
     if rest or blocks < 1:
         raise UsageError(f"Workload 'resnet110': depth is 6n + 2 (8, 14, ... 110), not {depth}.")
     stages = [(blocks, scaled(filters, width)) for filters in (16, 32, 64)]
     return classifier(
-        BasicResNet(stages, classes, precision),
+        BasicResNet(stages, classes, precision, ballast=ballast),
         batch_size=batch_size,
         image_size=image_size,
         classes=classes,

@@ -20,14 +20,14 @@ _BLOCKS = {50: (3, 4, 6, 3), 152: (3, 8, 36, 3)}
 class BottleneckResNet(Network):
     """(n, s, s, 3) to (n, classes) logits in float32; the product of the head is float32 too."""
 
-    def __init__(self, depth: int, classes: int, precision: str, width: float) -> None:
+    def __init__(self, depth: int, classes: int, precision: str, width: float, share: float = 1.0) -> None:
         super().__init__(precision)
         channels = scaled(64, width)
         self._stem = self.conv_norm("stem", 3, channels, 7, stride=2)
         self._blocks: list[tuple[list[Layer], Layer | None]] = []
         for stage, blocks in enumerate(_BLOCKS[depth], start=1):
             filters = scaled(32 * 2**stage, width)
-            for block in range(blocks):
+            for block in range(scaled(blocks, share)):
                 stride = 2 if block == 0 and stage > 1 else 1
                 self._blocks.append(self._bottleneck(f"stage_{stage}/block_{block + 1}", channels, filters, stride))
                 channels = 4 * filters
@@ -90,11 +90,15 @@ def resnet152(
     classes: int = 1000,
     precision: str = "float32",
     width: float = 1.0,
+    blocks: float = 1.0,
     weight_decay: float = 0.0,
     input: str = "synthetic",
 ) -> Workload:
-    """60,192,808 trainable parameters by default: the ResNet-152 of tensorflow/tensorflow#5683, as `resnet50` else."""
-    model = BottleneckResNet(152, classes, precision, width)
+    """60,192,808 trainable parameters by default: the ResNet-152 of tensorflow/tensorflow#5683, as `resnet50` else.
+
+    `blocks` is the share of each stage's blocks that is there, at least one: a shallow network for small machines.
+    """
+    model = BottleneckResNet(152, classes, precision, width, blocks)
     return classifier(
         model,
         batch_size=batch_size,

@@ -10,7 +10,7 @@ from pytest_tfperf.records.task import Layout
 from pytest_tfperf.strategies.base import Strategy
 from pytest_tfperf.strategies.registry import get, names, resolve_options
 
-ALL = ["single", "tower", "ps_async", "ps_sync", "mirrored", "multi_worker_mirrored", "parameter_server"]
+ALL = ["single", "independent", "tower", "ps_async", "ps_sync", "mirrored", "multi_worker_mirrored", "parameter_server"]
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -32,6 +32,8 @@ def test_options_are_complete_and_checked() -> None:
         UsageError, match=r"Strategy 'ps_async' has no option 'pss'. Did you mean 'ps'\? It has: feed, p"
     ):
         resolve_options(get("ps_async"), {"pss": 2})
+    with pytest.raises(UsageError, match=r"Strategy 'independent' has no option 'ps'\. It has: none"):
+        resolve_options(get("independent"), {"ps": 1})
     with pytest.raises(UsageError, match=r"Strategy 'single' has no option 'ps'\. It has: none"):
         resolve_options(get("single"), {"ps": 1})
     with pytest.raises(UsageError, match="pack_gradients must be a bool"):
@@ -40,6 +42,7 @@ def test_options_are_complete_and_checked() -> None:
 
 def test_layouts() -> None:
     assert get("single").layout(1, {}) == Layout(workers=1)
+    assert get("independent").layout(4, {}) == Layout(workers=4)
     assert get("multi_worker_mirrored").layout(4, {"communication": "nccl"}) == Layout(workers=4)
     assert get("ps_async").layout(3, {"ps": 2}) == Layout(workers=3, ps=2)
     assert get("ps_sync").layout(3, {"ps": 2}) == Layout(workers=3, ps=2)
@@ -53,11 +56,15 @@ def test_layouts() -> None:
     ("name", "replicas", "options", "said"),
     [
         ("single", 2, {}, "cannot have 2 replicas"),
+        ("independent", 0, {}, "'independent' needs at least 1 replica, not 0"),
         ("multi_worker_mirrored", 0, {}, "at least 1 replica, not 0"),
         ("multi_worker_mirrored", 2, {"communication": "mpi"}, "auto, ring, nccl, not 'mpi'"),
         ("ps_async", 0, {}, "at least 1 replica, not 0"),
         ("ps_async", 2, {"ps": 0}, "at least 1 parameter server: ps=0"),
-        ("ps_sync", 2, {"placement": "even"}, "'ps_sync': placement is round_robin, greedy, partitioned, not 'even'"),
+        (
+            *("ps_sync", 2, {"placement": "even"}),
+            "'ps_sync': placement is round_robin, greedy, partitioned, packed, not 'even'",
+        ),
         ("parameter_server", 2, {"ps": 0}, "at least 1 parameter server: ps=0"),
         ("parameter_server", 0, {}, "at least 1 replica, not 0"),
         ("tower", 0, {}, "at least 1 replica, not 0"),
@@ -80,6 +87,7 @@ def test_who_waits_for_whom_who_counts_and_who_is_measured() -> None:
     }
     assert found == {
         "single": (True, False, "worker"),
+        "independent": (False, False, "worker"),
         "tower": (True, False, "worker"),
         "ps_async": (False, True, "worker"),
         "ps_sync": (True, False, "worker"),

@@ -58,6 +58,11 @@ def test_built_in_workloads_are_known_and_found() -> None:
     assert get("mlp").optimizer == Optimizer("adam", 1e-4)
 
 
+def test_an_optimizer_of_an_unknown_rule_is_refused_where_it_is_made() -> None:
+    with pytest.raises(UsageError, match="rule is one of sgd, momentum, adam, rmsprop, not 'rmsProp'"):
+        Optimizer("rmsProp")  # type: ignore[arg-type]
+
+
 def test_an_unknown_name_is_answered_with_a_close_one() -> None:
     with pytest.raises(UsageError, match=r"no workload 'resnet5'. Did you mean 'resnet50'\? Known: alexnet, "):
         get("resnet5")

@@ -1,0 +1,68 @@
+"""What the spawned processes of test_packing do, and the workload they train."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_tfperf.records.task import Task
+from pytest_tfperf.strategies import registry as strategies
+from pytest_tfperf.workloads import registry as workloads
+from pytest_tfperf.workloads.base import Optimizer, Workload
+from pytest_tfperf.workloads.layers import Network
+from pytest_tfperf.workloads.registry import workload
+from tests.strategies.jobs import squared_error
+
+latest: dict[str, Any] = {}
+
+
+class FixedNorm(Network):
+    """A product, batch normalisation and another product that start the same in every process."""
+
+    def __init__(self) -> None:
+        import numpy as np
+        import tensorflow as tf
+
+        super().__init__()
+        random = np.random.default_rng(0)
+        inner, outer = random.normal(size=(5, 4)).astype("float32"), random.normal(size=(4, 3)).astype("float32")
+        self._inner = self._variable(lambda: tf.constant(inner), "inner")
+        self._norm = self.batch_norm("norm", 4)
+        self._outer = self._variable(lambda: tf.constant(outer), "outer")
+
+    def forward(self, x: Any) -> Any:
+        import tensorflow as tf
+
+        y = tf.matmul(x, tf.cast(self._inner, self.precision))
+        y = self._norm(y[:, tf.newaxis, tf.newaxis, :])
+        return tf.matmul(tf.nn.relu(y[:, 0, 0, :]), tf.cast(self._outer, self.precision))
+
+
+@workload("fixed_norm", optimizer=Optimizer("momentum", 0.05))
+def fixed_norm() -> Workload:
+    import numpy as np
+
+    random = np.random.default_rng(1)
+    x = random.normal(loc=2.0, size=(16, 5)).astype("float32")
+    latest["model"] = FixedNorm()
+    return Workload(latest["model"], squared_error, (x, x[:, :3]), weight_decay=0.01)
+
+
+def train_with_state(task: Task, *, steps: int, **options: Any) -> dict[str, Any] | None:
+    """Losses, weights, moving averages and facts of one worker's training."""
+    chosen, definition = strategies.get("ps_async"), workloads.get("fixed_norm")
+    params = workloads.resolve_params(definition, {})
+    step: Any = chosen.build(task, definition, params, strategies.resolve_options(chosen, options), "cpu", 1)
+    if step is None:
+        return None
+    losses = []
+    for _ in range(steps):
+        step.run()
+        losses.append(step.wait())
+    state = [variable.read() if hasattr(variable, "is_slice") else variable for variable in latest["model"].state]
+    return {
+        "losses": losses,
+        "weights": step.weights(),
+        "state": step._session.run(state),
+        "updates": step.updates(),
+        "facts": dict(step.facts()),
+    }

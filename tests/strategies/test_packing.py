@@ -1,0 +1,64 @@
+"""Variables packed into one a server: the same training, in fewer transfers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_tfperf.records.task import Layout, TaskId
+from tests.strategies.harness import run_tasks
+from tests.strategies.jobs import linear_data, train
+from tests.strategies.linear_reference import train_by_hand
+from tests.strategies.packing_jobs import train_with_state
+
+WORKERS = [TaskId("worker", 0), TaskId("worker", 1)]
+STEPS = 12
+
+
+def trained(servers: int, placement: str) -> dict[str, Any]:
+    found = run_tasks(Layout(1, ps=servers), train_with_state, steps=STEPS, ps=servers, placement=placement)
+    result: dict[str, Any] = found[WORKERS[0]]
+    return result
+
+
+@pytest.fixture(scope="module")
+def whole() -> dict[str, Any]:
+    return trained(1, "round_robin")
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_packed_variables_train_as_whole_ones_do(whole: dict[str, Any], servers: int) -> None:
+    packed = trained(servers, "packed")
+    np.testing.assert_allclose(packed["losses"], whole["losses"], rtol=1e-4)
+    assert whole["losses"][-1] < 0.8 * whole["losses"][0]
+    for kind in ("weights", "state"):
+        assert [each.shape for each in packed[kind]] == [each.shape for each in whole[kind]]
+        for one, other in zip(packed[kind], whole[kind], strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
+    assert (whole["state"][0] != 0).all()
+    assert packed["updates"] == whole["updates"] == STEPS
+    # Weights 20, 12, 4, 4, and two moving averages of 4: as many bytes, in two tensors a server each way.
+    assert whole["facts"]["bytes pulled per step and worker"] == "192 B in 6 tensors"
+    assert packed["facts"]["bytes pulled per step and worker"] == f"192 B in {2 * servers} tensors"
+    assert packed["facts"]["bytes pushed per step and worker"].endswith(f"in {2 * servers} tensors")
+    assert packed["facts"]["max/mean bytes of a server"] == {1: "1.00", 2: "1.00"}[servers]
+
+
+def test_two_synchronous_workers_with_packed_variables_are_one_process_with_both_batches() -> None:
+    options: dict[str, Any] = {"strategy": "ps_sync", "name": "linear_decayed", "replicas": 2, "placement": "packed"}
+    results = run_tasks(Layout(2, ps=1), train, steps=STEPS, **options)
+    kernel, bias = train_by_hand(linear_data(None), "momentum", STEPS, decay=0.5)
+    for worker in WORKERS:
+        np.testing.assert_allclose(results[worker]["after"][0], kernel, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(results[worker]["after"][1], bias, rtol=1e-3, atol=1e-4)
+        assert results[worker]["updates"] == STEPS
+        assert results[worker]["facts"]["variables on /job:ps/task:0"] == "1, 20 B"
+
+
+def test_updates_of_two_asynchronous_workers_are_all_counted() -> None:
+    options: dict[str, Any] = {"strategy": "ps_async", "name": "keras_dense", "replicas": 2, "placement": "packed"}
+    results = run_tasks(Layout(2, ps=1), train, steps=STEPS, **options)
+    assert [results[worker]["updates"] for worker in WORKERS] == [2 * STEPS, 2 * STEPS]
+    assert results[WORKERS[0]]["losses"][-1] < results[WORKERS[0]]["losses"][0]

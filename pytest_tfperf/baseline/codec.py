@@ -37,7 +37,7 @@ Value: TypeAlias = "dict[Key, Value] | list[Value] | str | int | float | bool | 
 Data: TypeAlias = "dict[Key, Value]"
 
 MAX_CHARACTERS = 1_000_000
-"""About a thousand times a usual file; more is no baseline, and not worth the memory of parsing it."""
+"""About a hundred times a usual file; more is no baseline, and not worth the memory of parsing it."""
 MAX_DEPTH = 8
 
 _OPENING = (BlockMappingStartToken, BlockSequenceStartToken, FlowMappingStartToken, FlowSequenceStartToken)

@@ -1,23 +1,50 @@
-"""New measurements into a file's data: what is replaced, what stays, what has to go."""
+"""New sessions into a file's data: what they join or replace, what stays, what has to go."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from math import inf
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from pytest_tfperf.baseline.codec import Data, FileProblem, Key, Value
-from pytest_tfperf.baseline.schema import ENTRY_KEYS, SCHEMA_VERSION, SERIES, TOP_KEYS, UNITS, BaselineFile
-from pytest_tfperf.records.baseline import BaselineEntry
+from pytest_tfperf.baseline.derived import derived, rounded
+from pytest_tfperf.baseline.schema import (
+    ENTRY_KEYS,
+    SCHEMA_VERSION,
+    SERIES,
+    TOP_KEYS,
+    UNITS,
+    BaselineFile,
+    session_key,
+    session_order,
+)
+from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession
 from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.units import plural
 
 
-def merged(data: Data | None, stored: BaselineFile | None, entries: Sequence[BaselineEntry]) -> tuple[Data, str]:
-    """Data of the file with the entries in it, and a note where measurements had to go; "" where none had to.
+@dataclass(frozen=True)
+class Outdated:
+    """Stored sessions at another speed than the new one, which therefore takes their place."""
 
-    The other replica counts stay as they are, and hand-set limits always do. Where the definition changed, the other
-    replica counts were measured on something else: their runs go, with a note, and only their hand-set limits stay.
-    Raises FileProblem where the entries do not belong into one file, or not into this one.
+    sessions: tuple[BaselineSession, ...]
+    """As they were read. One that another process has stored since then was not looked at, and stays."""
+    reason: str
+    """How the new session differs, for the reader: ``T(4) improved by 12.0 %``."""
+
+
+def merged(
+    data: Data | None,
+    stored: BaselineFile | None,
+    entries: Sequence[BaselineEntry],
+    keep: int,
+    outdated: Outdated | None = None,
+) -> tuple[Data, str]:
+    """Data of the file with the entries' sessions in it, and a note that says what became of the earlier ones.
+
+    Of each replica count the newest `keep` sessions stay, at least 1. The other replica counts stay as they are, and
+    hand-set limits always do. Where the definition changed, all earlier sessions measured something else: they go, with
+    a note, and of the other replica counts only the hand-set limits stay. Raises FileProblem where the entries do not
+    belong into one file, or not into this one.
     """
     first = entries[0]
     for entry in entries:
@@ -28,31 +55,42 @@ def merged(data: Data | None, stored: BaselineFile | None, entries: Sequence[Bas
     if len(set(counts)) < len(counts):
         raise FileProblem(f"a replica count is given twice: {counts}")
     replicas: dict[Key, Value] = {}
-    note = ""
+    earlier: dict[int, tuple[BaselineSession, ...]] = {}
+    change = ""
     if data is not None and stored is not None:
         check_same_place(stored, (first.workload, first.strategy, first.variant), first.environment)
         replicas.update(_mapping(data["replicas"]))
+        earlier = {count: entry.sessions for count, entry in stored.entries.items()}
         if dict(stored.definition) != dict(first.definition):
-            note = _drop_stale(replicas, stored, first, counts)
+            change = _drop_stale(replicas, stored, first, counts)
+    notes: list[str] = []
     for entry in entries:
-        limits = replicas.get(entry.replicas)
-        replicas[entry.replicas] = _entry(entry, limits if isinstance(limits, dict) else None)
+        before = replicas.get(entry.replicas)
+        old = earlier.get(entry.replicas, ())
+        if change:
+            outdated = Outdated(old, "")
+        replicas[entry.replicas], note = _entry(entry, before if isinstance(before, dict) else {}, old, keep, outdated)
+        notes.append(note if len(entries) == 1 else f"{plural(entry.replicas, 'replica')}: {note}")
+    for count, sessions in earlier.items():
+        kept = _mapping(replicas[count]) if count in replicas and count not in counts else {}
+        if "sessions" in kept:  # the same again, unless an older version or a person wrote it
+            replicas[count] = {**kept, "derived": derived(sessions, count)}
     fresh: Data = {
         "schema_version": SCHEMA_VERSION,
         "workload": first.workload,
         "strategy": first.strategy,
         "variant": first.variant,
         "definition": {key: first.definition[key] for key in sorted(first.definition)},
-        "environment": {key: first.environment.hard[key] for key in sorted(first.environment.hard)},
+        "environment": {key: first.hard[key] for key in sorted(first.hard)},
         "units": dict(UNITS),
         "replicas": {count: replicas[count] for count in sorted(replicas, key=int)},
     }
-    return {key: fresh[key] for key in TOP_KEYS}, note
+    return {key: fresh[key] for key in TOP_KEYS}, "; ".join(filter(None, [*notes, change]))
 
 
 def _identity(one: BaselineEntry, other: BaselineEntry) -> Iterable[tuple[str, object, object]]:
     yield "names", (one.workload, one.strategy, one.variant), (other.workload, other.strategy, other.variant)
-    yield "hard environment", dict(one.environment.hard), dict(other.environment.hard)
+    yield "hard environment", dict(one.hard), dict(other.hard)
     yield "definition", dict(one.definition), dict(other.definition)
 
 
@@ -101,45 +139,83 @@ def _drop_stale(replicas: dict[Key, Value], stored: BaselineFile, entry: Baselin
     )
 
 
-def _entry(entry: BaselineEntry, stored: Mapping[Key, Value] | None) -> Data:
+def _entry(
+    entry: BaselineEntry, stored: Data, earlier: Sequence[BaselineSession], keep: int, outdated: Outdated | None
+) -> tuple[Data, str]:
+    """What is to be stored of one replica count, and in words what became of its earlier sessions."""
     # What a person wrote wins, null included: someone may have taken a floor away on purpose.
     limits: Data = (
         {key: stored[key] for key in ENTRY_KEYS[:2]}
-        if stored is not None
+        if stored
         else {"efficiency_floor": entry.floor, "tolerance": entry.tolerance}
     )
-    saved = entry.provenance
-    soft = entry.environment.soft
-    runs: Data = {key: [rounded(value) for value in getattr(entry, key)] for key in SERIES}
-    return {
+    written = dict(_mapping(stored["sessions"])) if "sessions" in stored else {}
+    known = dict(zip(sorted(written, key=session_order), earlier, strict=True))
+    others = [key for key in known if outdated is None or known[key] not in outdated.sessions]
+    replaced = len(known) - len(others)
+    added: list[Key] = []
+    again = 0
+    for session in map(_rounded, entry.sessions):
+        key = next((key for key in others if known[key] == session), None)
+        if key is None:
+            # The key of a session that is about to go is taken too, or its comments would speak of the new one.
+            key = _new_key(session, [*written])
+            known[key], written[key] = session, _session(session)
+        else:
+            others.remove(key)
+            again += 1
+        added.append(key)
+    # The new ones never go first, not even where this machine's clock is behind.
+    kept = sorted([*others, *added][-keep:], key=session_order)
+    content: Data = {
         **limits,
-        "saved": {"date": saved.date, "commit": saved.commit, "dirty": saved.dirty, "test": saved.test},
+        "sessions": {key: written[key] for key in kept},
+        "derived": derived([known[key] for key in kept], entry.replicas),
+    }
+    dropped = len(set(others) - set(kept))
+    parts = [
+        "stored already" if again else "",
+        f"replaced {plural(replaced, 'earlier session')}" if replaced else "",
+        f"joined {plural(len(others) - dropped, 'earlier session')}" if len(others) > dropped else "",
+        f"{plural(dropped, 'older session')} removed" if dropped else "",
+    ]
+    if replaced and outdated and outdated.reason:
+        parts[1] += f": {outdated.reason}"
+    return content, ", ".join(filter(None, parts)) or "first session"
+
+
+def _new_key(session: BaselineSession, taken: Sequence[Key]) -> str:
+    date = session.provenance.date
+    try:
+        return session_key(date, taken)
+    except ValueError:
+        problem = f"the new session's date is {date!r}, not such as 2026-11-27T22:36:48Z"
+        raise FileProblem(problem, remedy="Nothing was written.") from None
+
+
+def _rounded(session: BaselineSession) -> BaselineSession:
+    """As it will be read again."""
+
+    def series(values: Sequence[float]) -> tuple[float, ...]:
+        return tuple(float(rounded(value)) for value in values)
+
+    return replace(
+        session,
+        reference_throughput=series(session.reference_throughput),
+        reference_step_time=series(session.reference_step_time),
+        throughput=series(session.throughput),
+        step_time=series(session.step_time),
+    )
+
+
+def _session(session: BaselineSession) -> Data:
+    saved, soft = session.provenance, session.soft
+    runs: Data = {name: [rounded(value) for value in getattr(session, name)] for name in SERIES}
+    return {
+        "saved": {"commit": saved.commit, "dirty": saved.dirty, "test": saved.test},
         "soft": {key: soft[key] for key in sorted(soft)},
         "runs": runs,
-        "derived": _derived(entry),
     }
-
-
-def _derived(entry: BaselineEntry) -> Data:
-    """Medians, the median of each round's efficiency, and how much the runs scatter; for readers only."""
-    series: dict[str, tuple[float, ...]] = {key: getattr(entry, key) for key in SERIES}
-    if entry.replicas < 1 or not all(values and all(0 < value < inf for value in values) for values in series.values()):
-        return {}  # nothing to derive from; the check of what is to be written says what is wrong
-    derived: Data = {}
-    for key, values in series.items():
-        derived[key] = rounded(statistics.median(values))
-        if key.endswith("throughput"):
-            spread = 100 * statistics.stdev(values) / statistics.fmean(values) if len(values) > 1 else None
-            derived[f"{key}_cv_percent"] = None if spread is None else rounded(spread, 3)
-    pairs = zip(entry.throughput, entry.reference_throughput)
-    derived["efficiency"] = rounded(statistics.median(now / (entry.replicas * one) for now, one in pairs))
-    return derived
-
-
-def rounded(value: float, digits: int = 6) -> float | int:
-    """The value to so many significant digits, as an int where nothing is left behind the point."""
-    number = float(f"{value:.{digits}g}")
-    return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
 def _mapping(value: Value) -> Data:

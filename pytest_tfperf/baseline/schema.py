@@ -1,29 +1,29 @@
-"""What a baseline file must hold, checked key by key, and how older files become this version."""
+"""What a baseline file must hold, checked key by key."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NoReturn
 
-from pytest_tfperf.baseline.codec import Data, Document, FileProblem, Path, Value
+from pytest_tfperf.baseline.codec import Data, Document, FileProblem, Key, Path, Value
 from pytest_tfperf.records.arm import Scalar
-from pytest_tfperf.records.baseline import BaselineEntry, Provenance
-from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
 
 # History of the format:
 # 1: workload, strategy, variant, definition, environment, units and, per replica count, the hand-set limits,
 #    provenance, soft environment and the values of every round.
-SCHEMA_VERSION = 1
-
-MIGRATIONS: Mapping[int, Callable[[Data], Data]] = {}
-"""Version to the function that makes a document of the next version from it; applied in memory by every read."""
+# 2: several sessions per replica count, keyed by their date, each with provenance, soft environment and runs.
+SCHEMA_VERSION = 2
 
 UNITS: Data = {"throughput": "examples/s", "step_time": "s", "efficiency": 1}
 SERIES = ("reference_throughput", "reference_step_time", "throughput", "step_time")
 TOP_KEYS = ("schema_version", "workload", "strategy", "variant", "definition", "environment", "units", "replicas")
-ENTRY_KEYS = ("efficiency_floor", "tolerance", "saved", "soft", "runs", "derived")
+ENTRY_KEYS = ("efficiency_floor", "tolerance", "sessions", "derived")
+SESSION_KEYS = ("saved", "soft", "runs")
 
 SMALLEST, LARGEST = 1e-12, 1e12
 """Bounds of a believable value, in examples/s and in seconds alike."""
@@ -57,32 +57,27 @@ class BaselineFile:
         return "-".join(part for part in (self.workload, self.strategy, self.variant) if part)
 
 
-def migrate(
-    document: Document,
-    migrations: Mapping[int, Callable[[Data], Data]] = MIGRATIONS,
-    current: int = SCHEMA_VERSION,
-) -> Document:
-    """Bring a document up to the current version; raises FileProblem where that is not possible."""
-    data = document.data
-    version = data.get("schema_version")
-    line = document.lines.get(("schema_version",))
-    if version is None:
-        raise FileProblem("there is no key schema_version, so it is not a baseline of pytest-tfperf, or was cut short")
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise FileProblem(f"schema_version is {version!r}, not a version number such as {current}", line)
-    if version > current:
-        raise FileProblem(
-            f"schema_version is {version}, and this pytest-tfperf only knows versions up to {current}",
-            line,
-            "Update pytest-tfperf.",
-        )
-    while version < current:
-        if version not in migrations:
-            raise FileProblem(f"schema_version {version} is too old to be read", line)
-        data = migrations[version](data)
-        version += 1
-        data["schema_version"] = version
-    return Document(data, document.lines, document.spelling, document.comments)
+_SESSION_KEY = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)(?:-([2-9]|[1-9]\d{1,5}))?", re.ASCII)
+
+
+def session_key(date: str, taken: Iterable[Key] = ()) -> str:
+    """Key of a new session; one that is not its second's first gets a number: ``2026-11-27T22:36:48Z-2``.
+
+    Raises:
+        ValueError: the date is none, or one of the keys is no session's.
+    """
+    session_order(date)
+    numbers = [number for day, number in map(session_order, taken) if day == date]
+    return f"{date}-{max(numbers) + 1}" if numbers else date
+
+
+def session_order(key: Key) -> tuple[str, int]:
+    """Date and number of a session's key, to sort by; raises ValueError for what is none."""
+    match = _SESSION_KEY.fullmatch(str(key))
+    if match is None:
+        raise ValueError(f"{key!r} is no session's key")
+    datetime.strptime(match[1], "%Y-%m-%dT%H:%M:%SZ")  # no 31st of February
+    return match[1], int(match[2] or 1)
 
 
 def validate(document: Document) -> BaselineFile:
@@ -137,19 +132,14 @@ class _Check:
             if not measured and limits[replicas] == Limits():
                 self.fail(path, "has neither runs nor limits; it may have been cut short, or can be removed")
             if measured:
-                series = self.runs((*path, "runs"), entry["runs"])
                 entries[replicas] = BaselineEntry(
                     workload=workload,
                     strategy=strategy,
                     variant=variant,
                     replicas=replicas,
                     definition=definition,
-                    environment=Environment(hard, self.soft((*path, "soft"), entry["soft"])),
-                    reference_throughput=series["reference_throughput"],
-                    reference_step_time=series["reference_step_time"],
-                    throughput=series["throughput"],
-                    step_time=series["step_time"],
-                    provenance=self.provenance((*path, "saved"), entry["saved"]),
+                    hard=hard,
+                    sessions=self.sessions((*path, "sessions"), entry["sessions"]),
                     floor=limits[replicas].floor,
                     tolerance=limits[replicas].tolerance,
                 )
@@ -188,6 +178,31 @@ class _Check:
             self.fail(path, f"is {value}; write a fraction above 0 and up to {limit:g}, such as 0.03 for 3 %, or null")
         return number
 
+    def sessions(self, path: Path, value: Value) -> tuple[BaselineSession, ...]:
+        data = self.mapping(path, value)
+        if not data:
+            self.fail(path, "has no session; it may have been cut short")
+        found: list[tuple[tuple[str, int], BaselineSession]] = []
+        for key, stored in data.items():
+            here = (*path, key)
+            try:
+                order = session_order(key)
+            except ValueError:
+                self.fail(here, "is not a date such as 2026-11-27T22:36:48Z")
+            session = self.mapping(here, stored)
+            self.keys(here, session, SESSION_KEYS)
+            found.append(
+                (
+                    order,
+                    BaselineSession(
+                        provenance=self.provenance((*here, "saved"), order[0], session["saved"]),
+                        soft=self.soft((*here, "soft"), session["soft"]),
+                        **self.runs((*here, "runs"), session["runs"]),
+                    ),
+                )
+            )
+        return tuple(session for _, session in sorted(found, key=lambda each: each[0]))
+
     def runs(self, path: Path, value: Value) -> dict[str, tuple[float, ...]]:
         data = self.mapping(path, value)
         self.keys(path, data, SERIES)
@@ -212,14 +227,14 @@ class _Check:
             facts[self.text((*path, key), key)] = self.text((*path, key), fact, may_be_empty=True)
         return facts
 
-    def provenance(self, path: Path, value: Value) -> Provenance:
+    def provenance(self, path: Path, date: str, value: Value) -> Provenance:
         data = self.mapping(path, value)
-        self.keys(path, data, ("date", "commit", "dirty", "test"))
+        self.keys(path, data, ("commit", "dirty", "test"))
         dirty = data["dirty"]
         if not isinstance(dirty, bool):
             self.fail((*path, "dirty"), f"is {_brief(dirty)}, not true or false")
-        texts = {key: self.text((*path, key), data[key], may_be_empty=True) for key in ("date", "commit", "test")}
-        return Provenance(texts["date"], texts["commit"], dirty, texts["test"])
+        commit, test = (self.text((*path, key), data[key], may_be_empty=True) for key in ("commit", "test"))
+        return Provenance(date, commit, dirty, test)
 
 
 def _brief(value: Value) -> str:

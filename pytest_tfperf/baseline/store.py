@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_tfperf.baseline.codec import Data, Document, FileProblem, parse
+from pytest_tfperf.baseline.codec import MAX_CHARACTERS, Data, Document, FileProblem, parse
 from pytest_tfperf.baseline.files import locked_folder, replace_content
-from pytest_tfperf.baseline.merge import check_same_place, merged
-from pytest_tfperf.baseline.schema import BaselineFile, Limits, migrate, validate
+from pytest_tfperf.baseline.merge import Outdated, check_same_place, merged
+from pytest_tfperf.baseline.migrations import migrate
+from pytest_tfperf.baseline.schema import BaselineFile, Limits, validate
 from pytest_tfperf.baseline.writer import render
+from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import BaselineError
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.environment import Environment
@@ -31,7 +33,7 @@ class SavedFile:
 
     path: Path
     note: str = ""
-    """What a person should know about it, for instance that measurements of an older definition were removed."""
+    """What became of earlier sessions, and what else a person should know, such as that it had another definition."""
 
     def __str__(self) -> str:
         return f"{self.path} ({self.note})" if self.note else str(self.path)
@@ -51,7 +53,7 @@ class BaselineStore:
         self.root = root
 
     def find(self, environment: Environment, name: str, replicas: int) -> BaselineEntry | None:
-        """Look up the measurement of one arm; None where there is none. Never writes.
+        """Look up the sessions of one arm; None where there is none. Never writes.
 
         The entry carries the definition *of the file*, which the caller must compare with its own. A file whose hard
         environment differs, though its folder has the same name, is a BaselineError.
@@ -75,25 +77,37 @@ class BaselineStore:
         except OSError as error:
             raise BaselineError(f"{self.root}: the baselines cannot be listed: {error.strerror or error}.") from error
 
-    def save(self, entries: Sequence[BaselineEntry]) -> list[SavedFile]:
-        """Merge the entries into their files, creating what is missing; every other replica count stays as it is.
+    def save(
+        self,
+        entries: Sequence[BaselineEntry],
+        *,
+        keep: int = PerfConfig.keep_sessions,
+        outdated: Outdated | None = None,
+    ) -> list[SavedFile]:
+        """Add the entries' sessions to their files, creating what is missing; other replica counts stay as they are.
 
-        Hand-set limits and comments are kept. Every file is checked before the first is written. Safe against other
-        sessions that save at the same time, and against being killed.
+        Of each replica count the newest `keep` sessions stay, less those that are `outdated`. A session that is there
+        already is not added again. Hand-set limits and comments are kept. Every file is checked before the first is
+        written. Safe against other processes that save at the same time, and against being killed.
+
+        Raises:
+            ValueError: `keep` is below 1.
         """
+        if keep < 1:
+            raise ValueError(f"a baseline keeps at least one session, not {keep}")
         groups: dict[Path, list[BaselineEntry]] = {}
         for entry in entries:
             groups.setdefault(self._path(entry.environment, entry.name), []).append(entry)
         for path, group in groups.items():
-            _rendered(path, None, group)
+            _rendered(path, None, group, keep, None)
             if len(groups) > 1:
-                _merged(path, self._read(path), group)
+                _merged(path, self._read(path), group, keep, outdated)
         saved: list[SavedFile] = []
         for path, group in groups.items():
             try:
                 with locked_folder(path.parent) as alone:
                     content = self._read(path)
-                    text, note = _rendered(path, content, group)
+                    text, note = _rendered(path, content, group, keep, outdated)
                     if content is None or content.text != text:
                         replace_content(path, text.encode(), alone)
             except OSError as error:
@@ -169,19 +183,26 @@ class BaselineStore:
         return _Content(text, document, file)
 
 
-def _merged(path: Path, content: _Content | None, entries: Sequence[BaselineEntry]) -> tuple[Data, str]:
+def _merged(
+    path: Path, content: _Content | None, entries: Sequence[BaselineEntry], keep: int, outdated: Outdated | None
+) -> tuple[Data, str]:
+    data, file = (content.document.data, content.file) if content else (None, None)
     try:
-        return merged(content.document.data if content else None, content.file if content else None, entries)
+        return merged(data, file, entries, keep, outdated)
     except FileProblem as problem:
         raise _error(path, problem) from problem
 
 
-def _rendered(path: Path, content: _Content | None, entries: Sequence[BaselineEntry]) -> tuple[str, str]:
+def _rendered(
+    path: Path, content: _Content | None, entries: Sequence[BaselineEntry], keep: int, outdated: Outdated | None
+) -> tuple[str, str]:
     """Text that the file should have with the entries in it, and a note; refuses what could not be read again."""
-    data, note = _merged(path, content, entries)
+    data, note = _merged(path, content, entries, keep, outdated)
     try:
         text = render(data, content.document if content else None, "" if content else HEADER)
         text.encode()
+        if len(text) > MAX_CHARACTERS:
+            raise FileProblem(f"it would make a file of {len(text)} characters; keep fewer sessions than {keep}")
         written = parse(text)
         validate(written)
         if written.data != data:

@@ -1,4 +1,4 @@
-"""A stored measurement of one arm, with the reference it was paired with."""
+"""Stored measurements of one arm, with the reference it was paired with."""
 
 from __future__ import annotations
 
@@ -23,24 +23,34 @@ class Provenance:
 
 
 @dataclass(frozen=True)
-class BaselineEntry:
-    """Per-run values of one arm and of its reference, paired by round, and what they were measured on.
+class BaselineSession:
+    """What one saving session measured: a value per round, all four in the same order; examples/s of the job, seconds.
 
-    All four value tuples have one value per round, in the same order. Throughputs are examples/s of the
-    whole job, step times seconds of one replica's step.
+    The values of two sessions differ by more than the rounds within one do: days differ too.
     """
+
+    provenance: Provenance
+    soft: Mapping[str, str]
+    """The environment's soft keys, as they were then."""
+    reference_throughput: tuple[float, ...]
+    reference_step_time: tuple[float, ...]
+    throughput: tuple[float, ...]
+    step_time: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class BaselineEntry:
+    """What is stored of one arm and its reference: the sessions that measured them, and what they measured."""
 
     workload: str
     strategy: str
     variant: str | None
     replicas: int
     definition: Mapping[str, Scalar]
-    environment: Environment
-    reference_throughput: tuple[float, ...]
-    reference_step_time: tuple[float, ...]
-    throughput: tuple[float, ...]
-    step_time: tuple[float, ...]
-    provenance: Provenance
+    hard: Mapping[str, str | int]
+    """The environment's hard keys."""
+    sessions: tuple[BaselineSession, ...]
+    """Oldest first, never empty."""
     floor: float | None = None
     """Hand-set floor of E(N) in this environment; wins over the test's `min_efficiency`."""
     tolerance: float | None = None
@@ -49,3 +59,17 @@ class BaselineEntry:
     @property
     def name(self) -> str:
         return "-".join(part for part in (self.workload, self.strategy, self.variant) if part)
+
+    @property
+    def latest(self) -> BaselineSession:
+        return self.sessions[-1]
+
+    @property
+    def environment(self) -> Environment:
+        """What it was measured on, with the soft keys of the latest session."""
+        return Environment(self.hard, self.latest.soft)
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where the latest session comes from."""
+        return self.latest.provenance

@@ -18,6 +18,14 @@ def test_a_plain_run_writes_nothing_and_says_that_there_is_no_baseline(fresh: Ga
     assert done.returncode == 0, done.stdout
     assert fresh.baseline_files == []
     assert "no_baseline" in done.stdout
+    assert "--tfperf-strict would fail 1 no_baseline" in done.stdout
+
+
+def test_strict_fails_what_is_not_decided_and_says_that_it_is_why(fresh: Gate) -> None:
+    done = fresh.run("--tfperf-rounds=1", "--tfperf-strict")
+    assert done.returncode == 1, done.stdout
+    assert "--tfperf-strict is on: it fails a test for what is not decided, here no_baseline." in done.stdout
+    assert "--tfperf-strict would fail" not in done.stdout
 
 
 def test_require_baseline_fails_without_one(fresh: Gate) -> None:
@@ -36,10 +44,13 @@ def test_too_few_rounds_are_not_saved_and_said_to_be_so(fresh: Gate) -> None:
 
 def test_only_the_selected_count_is_saved_and_what_was_set_by_hand_stays(fresh: Gate) -> None:
     both = TWO_COUNTS.format(extra="")
-    assert fresh.run("--tfperf-rounds=3", "--tfperf-force-save", suite=both).returncode == 0
+    first = fresh.run("--tfperf-rounds=3", "--tfperf-force-save", "--tfperf-strict", suite=both)
+    assert first.returncode == 0, first.stdout
+    assert first.stdout.count("measured noise (run to run ") == 2
+    assert first.stdout.count("(first session)") == 2
     (file,) = fresh.baseline_files
     text = file.read_text()
-    assert next(line for line in text.splitlines() if not line.startswith("#")) == "schema_version: 1"
+    assert next(line for line in text.splitlines() if not line.startswith("#")) == "schema_version: 2"
     floor = "efficiency_floor: 0.001  # measured by hand, see the wiki"
     file.write_text(text.replace("efficiency_floor: null", floor))
     one_before = file.read_text().partition("  2:")[0]
@@ -48,7 +59,28 @@ def test_only_the_selected_count_is_saved_and_what_was_set_by_hand_stays(fresh: 
     after = file.read_text()
     assert after.partition("  2:")[0] == one_before
     assert after.count(floor) == 2
-    assert after != one_before
+    assert "test_scales[2]: " in done.stdout
+    assert done.stdout.count("(joined 1 earlier session)") == 1
+    assert one_before.count("        saved:") == 1
+    assert after.count("        saved:") == 3
+    done = fresh.run("--tfperf-rounds=1", "--tfperf-force-save", "--tfperf-keep-sessions=1", "-k", "2", suite=both)
+    assert done.returncode == 0, done.stdout
+    assert "(2 older sessions removed)" in done.stdout
+    assert file.read_text().count("        saved:") == 2
+
+
+def test_a_session_of_another_speed_replaces_the_earlier_one(fresh: Gate) -> None:
+    slow = fresh.run("--tfperf-force-save", "--tfperf-rounds=5", extra=', slowdown={2: 9.0, "reference": 9.0}')
+    assert slow.returncode == 0, slow.stdout
+    (file,) = fresh.baseline_files
+    before = file.read_text()
+    done = fresh.run("--tfperf-force-save", "--tfperf-rounds=5")
+    assert done.returncode == 0, done.stdout
+    assert "(replaced 1 earlier session: " in done.stdout
+    assert " improved by " in done.stdout
+    after = file.read_text()
+    assert before.count("        saved:") == after.count("        saved:") == 1
+    assert before != after
 
 
 def test_a_floor_set_by_hand_in_the_file_wins(saved: Gate) -> None:
@@ -56,7 +88,7 @@ def test_a_floor_set_by_hand_in_the_file_wins(saved: Gate) -> None:
     text = file.read_text()
     try:
         file.write_text(text.replace("efficiency_floor: null", "efficiency_floor: 1.9"))
-        done = saved.run("--tfperf-rounds=3")
+        done = saved.run(extra=", slowdown={2: 9.0}")
     finally:
         file.write_text(text)
     assert done.returncode == 1, done.stdout
@@ -78,6 +110,8 @@ def test_a_broken_baseline_is_one_clear_error(saved: Gate) -> None:
 
 
 def test_another_definition_is_incomparable(saved: Gate) -> None:
-    done = saved.run("--tfperf-rounds=1", extra=", classes=7")
+    done = saved.run("--tfperf-rounds=50", "--tfperf-max-time=1", extra=", classes=7")
     assert done.returncode == 0, done.stdout
     assert "incomparable" in done.stdout
+    # Without a baseline all rounds would be measured, if there were time.
+    assert "no time for more than 2 of 50 rounds" in done.stdout

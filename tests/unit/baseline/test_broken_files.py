@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tfperf.baseline.codec import FileProblem, parse
-from pytest_tfperf.baseline.schema import migrate, validate
+from pytest_tfperf.baseline.migrations import migrate
+from pytest_tfperf.baseline.schema import validate
 from pytest_tfperf.baseline.store import BaselineStore
 from pytest_tfperf.errors import BaselineError
-from pytest_tfperf.records.baseline import BaselineEntry, Provenance
+from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
 from pytest_tfperf.records.environment import Environment
 
 ENVIRONMENT = Environment({"cpu_model": "x", "cpu_cores": 2, "hosts": 1}, {"python": "3.12"})
@@ -25,12 +26,17 @@ ENTRY = BaselineEntry(
     variant=None,
     replicas=1,
     definition={"batch": 32},
-    environment=ENVIRONMENT,
-    reference_throughput=(100.5, 101.5),
-    reference_step_time=(0.25, 0.26),
-    throughput=(102.5, 103.5),
-    step_time=(0.27, 0.28),
-    provenance=Provenance("2026-11-27T22:36:48Z", "a1b2c3d", True, "test_a.py::test_a"),
+    hard=ENVIRONMENT.hard,
+    sessions=(
+        BaselineSession(
+            provenance=Provenance("2026-11-27T22:36:48Z", "a1b2c3d", True, "test_a.py::test_a"),
+            soft=ENVIRONMENT.soft,
+            reference_throughput=(100.5, 101.5),
+            reference_step_time=(0.25, 0.26),
+            throughput=(102.5, 103.5),
+            step_time=(0.27, 0.28),
+        ),
+    ),
 )
 
 
@@ -80,24 +86,40 @@ def check_refused(path: Path, message: str) -> None:
         ("batch: 32", "\tbatch: 32", "not valid YAML"),
         ("batch: 32", "batch: 'x", "not valid YAML"),
         ("batch: 32", "batch: \x07", "not valid YAML"),
-        ("102.5", ".nan", "line 30: .nan is not a finite"),
-        ("102.5", "-.inf", "line 30: -.inf is not a finite"),
-        ("102.5", "1e999", "line 30: 1e999 is not a finite"),
-        ("102.5", "0", r"line 30: replicas.1.runs.throughput.0 is 0; only values"),
-        ("102.5", "-102.5", r"line 30: replicas.1.runs.throughput.0 is -102.5; only values"),
-        ("102.5", "1e13", r"line 30: .* only values"),
-        ("102.5", "'102.5'", r"line 30: replicas.1.runs.throughput.0 is '102.5', not a number"),
-        ("102.5", "true", "line 30: .* not a number"),
-        ("102.5", "null", "line 30: .* is null, not a number"),
-        ("102.5, ", "", "line 27: replicas.1.runs do not have one value per round in every list: .* throughput 1"),
-        ("throughput: [102.5, 103.5]", "throughput: 102.5", "line 30: .* not a list of one number per round"),
-        ("throughput: [102.5, 103.5]", "throughput: []", "line 30: .* not a list of one number per round"),
-        ("      throughput: [102.5, 103.5]\n", "", "line 27: replicas.1.runs has no key throughput"),
-        ("schema_version: 1", "schema_version: 2", "line 2: schema_version is 2, .* up to 1. Update pytest-tfperf"),
-        ("schema_version: 1", "schema_version: 0", "line 2: schema_version is 0"),
-        ("schema_version: 1", "schema_version: '1'", "line 2: schema_version is '1'"),
-        ("schema_version: 1", "schema_version: 1.0", "line 2: schema_version is 1.0"),
-        ("schema_version: 1\n", "", "no key schema_version"),
+        ("102.5", ".nan", "line 31: .nan is not a finite"),
+        ("102.5", "-.inf", "line 31: -.inf is not a finite"),
+        ("102.5", "1e999", "line 31: 1e999 is not a finite"),
+        ("102.5", "0", r"line 31: replicas.1.sessions.2026-11-27T22:36:48Z.runs.throughput.0 is 0; only values"),
+        (
+            "102.5",
+            "-102.5",
+            r"line 31: replicas.1.sessions.2026-11-27T22:36:48Z.runs.throughput.0 is -102.5; only values",
+        ),
+        ("102.5", "1e13", r"line 31: .* only values"),
+        (
+            "102.5",
+            "'102.5'",
+            r"line 31: replicas.1.sessions.2026-11-27T22:36:48Z.runs.throughput.0 is '102.5', not a number",
+        ),
+        ("102.5", "true", "line 31: .* not a number"),
+        ("102.5", "null", "line 31: .* is null, not a number"),
+        (
+            "102.5, ",
+            "",
+            "line 28: replicas.1.sessions.*.runs do not have one value per round in every list: .* throughput 1",
+        ),
+        ("throughput: [102.5, 103.5]", "throughput: 102.5", "line 31: .* not a list of one number per round"),
+        ("throughput: [102.5, 103.5]", "throughput: []", "line 31: .* not a list of one number per round"),
+        (
+            "          throughput: [102.5, 103.5]\n",
+            "",
+            "line 28: replicas.1.sessions.2026-11-27T22:36:48Z.runs has no key throughput",
+        ),
+        ("schema_version: 2", "schema_version: 3", "line 2: schema_version is 3, .* up to 2. Update pytest-tfperf"),
+        ("schema_version: 2", "schema_version: 0", "line 2: schema_version is 0"),
+        ("schema_version: 2", "schema_version: '1'", "line 2: schema_version is '1'"),
+        ("schema_version: 2", "schema_version: 1.0", "line 2: schema_version is 1.0"),
+        ("schema_version: 2\n", "", "no key schema_version"),
         ("workload: mlp", "workload: cnn", "says that it is the baseline cnn-single"),
         ("workload: mlp", "workload: 1", "line 3: workload is 1, not a text"),
         ("variant: null", "variant: ''", "line 5: variant is '', not a text"),
@@ -120,8 +142,17 @@ def check_refused(path: Path, message: str) -> None:
         ),
         ("tolerance: null", "tolerance: 3 %", "line 19: .* is '3 %', not a number"),
         ("tolerance: null", "tolerance: 0", "line 19: .* write a fraction"),
-        ("dirty: true", "dirty: maybe", "line 23: .* not true or false"),
-        ("python: '3.12'", "python: 3.12", "line 26: .* is 3.12, not a text; put it in quotes"),
+        ("'2026-11-27T22:36:48Z':", "yesterday:", "line 21: replicas.1.sessions.yesterday is not a date such as"),
+        ("'2026-11-27T22:36:48Z':", "'2026-02-30T22:36:48Z':", "line 21: .* is not a date such as"),
+        ("'2026-11-27T22:36:48Z':", "'2026-11-27T22:36:48Z-1':", "line 21: .* is not a date such as"),
+        ("'2026-11-27T22:36:48Z':", "7:", "line 21: replicas.1.sessions.7 is not a date such as"),
+        (
+            "        soft:",
+            "        sofa:",
+            "line 26: .*sofa is not a key that belongs there; these do: saved, soft, runs",
+        ),
+        ("dirty: true", "dirty: maybe", "line 24: .* not true or false"),
+        ("python: '3.12'", "python: 3.12", "line 27: .* is 3.12, not a text; put it in quotes"),
         ("definition:\n  batch: 32", "definition: none", "line 6: definition is 'none', not a mapping"),
         ("workload: mlp", "<<<<<<< HEAD\nworkload: mlp\n=======\nworkload: cnn\n>>>>>>> x", "line 3: .*merge-conflict"),
         ("workload: mlp", "...\n---\nworkload: mlp", "not valid YAML"),
@@ -159,7 +190,7 @@ BOMB = "a: &a [x, x]\n" + "\n".join(f"b{i}: &b{i} [*a, *a]" for i in range(30))
         (b"{" * 100_000, "nested too deeply"),
         (b"a: " + b"x" * 2_000_000, "characters, more than"),
         (b"a: " + b"x" * 5_000_000, "bytes, more than"),
-        (b"schema_version: 1\n", "the file has no key workload; it may have been cut short"),
+        (b"schema_version: 2\n", "the file has no key workload; it may have been cut short"),
     ],
 )
 def test_no_baseline_at_all(path: Path, content: bytes, message: str) -> None:
@@ -217,13 +248,13 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(path: Path) -> None:
     assert BaselineStore(path.parents[1]).find(ENVIRONMENT, "mlp-single", 1) == ENTRY
 
 
-def test_older_versions_are_migrated_step_by_step() -> None:
-    document = parse("schema_version: 1\nold: 5\n")
-    steps = {1: lambda data: {**data, "two": 2}, 2: lambda data: {**data, "three": 3}}
-    migrated = migrate(document, steps, current=3)
-    assert migrated.data == {"schema_version": 3, "old": 5, "two": 2, "three": 3}
-    with pytest.raises(FileProblem, match="too old"):
-        migrate(document, {}, current=2)
+def test_no_session_at_all(path: Path) -> None:
+    text = path.read_text()
+    start, stop = text.index("    sessions:\n"), text.index("    derived:\n")
+    path.write_text(text[:start] + "    sessions: {}\n" + text[stop:])
+    check_refused(path, "line 20: replicas.1.sessions has no session; it may have been cut short")
+    path.write_text(text[:start] + text[stop:])
+    check_refused(path, "line 17: replicas.1 has no key sessions; it may have been cut short")
 
 
 @settings(max_examples=150, deadline=None)
@@ -231,5 +262,6 @@ def test_older_versions_are_migrated_step_by_step() -> None:
 def test_no_text_raises_another_kind_of_error(data: st.DataObject) -> None:
     odd = st.sampled_from(list("{}[]:,-?#&*!|>'\"%@`\n\t \\~=<x1.é\u2028\U0001f600"))
     text = data.draw(st.one_of(st.text(odd, max_size=60), st.text(max_size=40)))
+    version = data.draw(st.sampled_from([1, 2]))
     with suppress(FileProblem):
-        validate(migrate(parse("schema_version: 1\n" + text)))
+        validate(migrate(parse(f"schema_version: {version}\n" + text)))

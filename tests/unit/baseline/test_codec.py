@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tfperf.baseline.codec import Data, parse
-from pytest_tfperf.baseline.merge import rounded
+from pytest_tfperf.baseline.derived import rounded
 from pytest_tfperf.baseline.store import BaselineStore
 from pytest_tfperf.baseline.writer import render
-from pytest_tfperf.records.baseline import BaselineEntry, Provenance
-from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
 
 texts = st.text(st.characters(codec="utf-8"), max_size=40) | st.sampled_from(
     [
@@ -63,32 +63,37 @@ names = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 values = st.floats(1e-9, 1e9).map(lambda value: float(rounded(value)))
 
 
+dates = st.datetimes(datetime(1970, 1, 1)).map(lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
 @st.composite
-def entries(draw: st.DrawFn) -> BaselineEntry:
+def sessions(draw: st.DrawFn, date: str) -> BaselineSession:
     rounds = draw(st.integers(1, 6))
     series = [tuple(draw(st.lists(values, min_size=rounds, max_size=rounds))) for _ in range(4)]
-    cores = draw(st.integers(1, 512))
+    return BaselineSession(
+        Provenance(date, draw(texts), draw(st.booleans()), draw(texts)),
+        draw(st.dictionaries(texts.filter(bool), texts, max_size=4)),
+        *series,
+    )
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> BaselineEntry:
+    when = sorted(draw(st.lists(dates, min_size=1, max_size=3, unique=True)))
     return BaselineEntry(
         workload=draw(names),
         strategy=draw(names),
         variant=draw(st.none() | names),
         replicas=draw(st.integers(1, 4096)),
         definition=draw(st.dictionaries(texts.filter(bool), scalars, max_size=4)),
-        environment=Environment(
-            {"cpu_model": draw(texts.map(lambda text: "x" + text)), "cpu_cores": cores},
-            draw(st.dictionaries(texts.filter(bool), texts, max_size=4)),
-        ),
-        reference_throughput=series[0],
-        reference_step_time=series[1],
-        throughput=series[2],
-        step_time=series[3],
-        provenance=Provenance(draw(texts), draw(texts), draw(st.booleans()), draw(texts)),
+        hard={"cpu_model": draw(texts.map(lambda text: "x" + text)), "cpu_cores": draw(st.integers(1, 512))},
+        sessions=tuple(draw(sessions(date)) for date in when),
         floor=draw(st.none() | st.floats(0.01, 1.5)),
         tolerance=draw(st.none() | st.floats(0.001, 0.9)),
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(entries())
 def test_what_is_saved_is_found(entry: BaselineEntry) -> None:
     with tempfile.TemporaryDirectory() as folder:

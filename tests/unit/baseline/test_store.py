@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,49 +13,19 @@ from pytest_tfperf.baseline import files, store
 from pytest_tfperf.baseline.schema import Limits
 from pytest_tfperf.baseline.store import HEADER, BaselineStore
 from pytest_tfperf.errors import BaselineError
-from pytest_tfperf.records.baseline import BaselineEntry, Provenance
+from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.environment import Environment
-
-HARD: dict[str, str | int] = {"cpu_model": "AMD EPYC", "cpu_cores": 2, "hosts": 1}
-FOLDER = "cpu-amd-epyc-2-cores"
-ENVIRONMENT = Environment(HARD, {"python": "3.10", "tensorflow": "2.21.0"})
-
-
-def make_entry(replicas: int = 2, **changes: object) -> BaselineEntry:
-    entry = BaselineEntry(
-        workload="mlp",
-        strategy="ps_async",
-        variant=None,
-        replicas=replicas,
-        definition={"scaling": "weak", "workload.batch": 32, "workload.rate": 1e-05, "workload.xla": False},
-        environment=ENVIRONMENT,
-        reference_throughput=(1000.123456, 1010.0, 990.5),
-        reference_step_time=(0.032, 0.0317, 0.0323),
-        throughput=(1800.0 * replicas / 2, 1850.0, 1790.25),
-        step_time=(0.0355, 0.0346, 0.0357512345),
-        provenance=Provenance("2026-11-27T22:36:48Z", "a1b2c3d", False, "perf_tests/test_a.py::test_a"),
-    )
-    return dataclasses.replace(entry, **changes)  # type: ignore[arg-type]
-
-
-def path_of(root: Path, name: str = "mlp-ps_async") -> Path:
-    return root / FOLDER / f"{name}.yaml"
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert text.count(old) == 1, (old, text)
-    path.write_text(text.replace(old, new))
+from tests.unit.baseline.entries import ENVIRONMENT, FOLDER, HARD, annotate, edit, make_entry, make_session, path_of
 
 
 def test_first_save_writes_this_file(tmp_path: Path) -> None:
     saved = BaselineStore(tmp_path).save([make_entry()])
     assert [file.path for file in saved] == [path_of(tmp_path)]
-    assert str(saved[0]) == str(path_of(tmp_path))
+    assert str(saved[0]) == f"{path_of(tmp_path)} (first session)"
     assert path_of(tmp_path).read_text() == (
         HEADER
         + """
-schema_version: 1
+schema_version: 2
 workload: mlp
 strategy: ps_async
 variant: null
@@ -78,27 +46,32 @@ replicas:
   2:
     efficiency_floor: null
     tolerance: null
-    saved:
-      date: '2026-11-27T22:36:48Z'
-      commit: a1b2c3d
-      dirty: false
-      test: perf_tests/test_a.py::test_a
-    soft:
-      python: '3.10'
-      tensorflow: '2.21.0'
-    runs:
-      reference_throughput: [1000.12, 1010, 990.5]
-      reference_step_time: [0.032, 0.0317, 0.0323]
-      throughput: [1800, 1850, 1790.25]
-      step_time: [0.0355, 0.0346, 0.0357512]
+    sessions:
+      '2026-11-27T22:36:48Z':
+        saved:
+          commit: a1b2c3d
+          dirty: false
+          test: perf_tests/test_a.py::test_a
+        soft:
+          python: '3.10'
+          tensorflow: '2.21.0'
+        runs:
+          reference_throughput: [1000.12, 1010, 990.5]
+          reference_step_time: [0.032, 0.0317, 0.0323]
+          throughput: [1800, 1850, 1790.25]
+          step_time: [0.0355, 0.0346, 0.0357512]
     derived:
       reference_throughput: 1000.12
-      reference_throughput_cv_percent: 0.975
+      reference_throughput_run_cv_percent: 0.975
+      reference_throughput_session_cv_percent: null
       reference_step_time: 0.032
       throughput: 1800
-      throughput_cv_percent: 1.77
+      throughput_run_cv_percent: 1.77
+      throughput_session_cv_percent: null
       step_time: 0.0355
       efficiency: 0.90371
+      efficiency_run_cv_percent: 0.919
+      efficiency_session_cv_percent: null
 """
     )
 
@@ -108,10 +81,9 @@ def test_find_gives_back_what_was_saved(tmp_path: Path) -> None:
     entry = make_entry(floor=0.85, tolerance=0.03, variant="small")
     baselines.save([entry])
     found = baselines.find(ENVIRONMENT, "mlp-ps_async-small", 2)
-    assert found == dataclasses.replace(
-        entry, reference_throughput=(1000.12, 1010.0, 990.5), step_time=(0.0355, 0.0346, 0.0357512)
-    )
-    assert all(type(value) is float for value in found.throughput)
+    session = make_session(reference_throughput=(1000.12, 1010.0, 990.5), step_time=(0.0355, 0.0346, 0.0357512))
+    assert found == dataclasses.replace(entry, sessions=(session,))
+    assert all(type(value) is float for value in found.latest.throughput)
 
 
 def test_find_without_a_baseline_is_none_and_writes_nothing(tmp_path: Path) -> None:
@@ -128,8 +100,8 @@ def test_find_without_a_baseline_is_none_and_writes_nothing(tmp_path: Path) -> N
 
 def test_environments(tmp_path: Path) -> None:
     baselines = BaselineStore(tmp_path)
-    other = Environment({**HARD, "cpu_cores": 64}, {})
-    baselines.save([make_entry(), make_entry(environment=other), make_entry(environment=other, workload="cnn")])
+    other: dict[str, str | int] = {**HARD, "cpu_cores": 64}
+    baselines.save([make_entry(), make_entry(hard=other), make_entry(hard=other, workload="cnn")])
     (tmp_path / "empty").mkdir()
     (tmp_path / "README.md").write_text("about these")
     assert baselines.environments("mlp-ps_async") == [FOLDER, "cpu-amd-epyc-64-cores"]
@@ -142,45 +114,28 @@ def test_saving_the_same_again_changes_no_byte_and_does_not_write(tmp_path: Path
     entries = [make_entry(4), make_entry(2)]
     baselines.save(entries)
     before = path_of(tmp_path).read_bytes(), path_of(tmp_path).stat().st_ino
-    baselines.save(entries)
+    [saved] = baselines.save(entries)
+    assert saved.note == "4 replicas: stored already; 2 replicas: stored already"
     assert (path_of(tmp_path).read_bytes(), path_of(tmp_path).stat().st_ino) == before
-
-
-def annotate(path: Path) -> None:
-    """Comments everywhere, and hand-set limits."""
-    edit(path, HEADER + "\n", "# Our baselines.\n\n")
-    edit(path, "schema_version: 1\n", "schema_version: 1   # first key, always\n")
-    edit(
-        path,
-        "  2:\n    efficiency_floor: null\n",
-        "  # two replicas\n  2:  # on one host\n    efficiency_floor: 0.80\n",
-    )
-    text = path.read_text()
-    head, tail = text.split("  4:\n")
-    head = head.replace("tensorflow: '2.21.0'\n", "tensorflow: '2.21.0'  # pinned\n")
-    head += "    # end of two\n\n  # four replicas, see #17\n"
-    tail = tail.replace("tolerance: null", "tolerance: 5e-2 # noisy")
-    tail = tail.replace("      throughput: [", "      # the job\n      throughput: [", 1)
-    path.write_text(head + "  4:\n" + tail + "\n# the end\n")
 
 
 def test_comments_and_hand_set_limits_survive_a_save(tmp_path: Path) -> None:
     baselines = BaselineStore(tmp_path)
     baselines.save([make_entry(2), make_entry(4)])
     path = path_of(tmp_path)
-    annotate(path)
+    annotate(path, HEADER)
     before = path.read_text()
     baselines.save([make_entry(2), make_entry(4)])
     assert path.read_text() == before
-    baselines.save([make_entry(4, throughput=(3700.0, 3710.0, 3720.5), floor=0.1)])
+    baselines.save([make_entry(4, throughput=(3700.0, 3710.0, 3720.5), date="2026-11-28T22:36:48Z", floor=0.1)])
     after = path.read_text()
-    changed = [(old, new) for old, new in zip(before.splitlines(), after.splitlines(), strict=True) if old != new]
-    assert changed[0] == ("      throughput: [3600, 1850, 1790.25]", "      throughput: [3700, 3710, 3720.5]")
-    assert [old.split(":")[0].strip() for old, _ in changed[1:]] == [
-        "throughput",
-        "throughput_cv_percent",
-        "efficiency",
-    ]
+    start, stop = after.index("      '2026-11-28T22:36:48Z':\n"), after.rindex("    derived:\n")
+    assert [line for line in (after[:start] + after[stop:]).splitlines() if "_percent" not in line][:-9] == [
+        line for line in before.splitlines() if "_percent" not in line
+    ][:-9]
+    assert all(
+        after.count(comment) == 1 for comment in ("# pinned", "# end of two", "# the job", "# noisy", "# the end")
+    )
     assert baselines.limits(ENVIRONMENT, "mlp-ps_async", 2) == Limits(0.8, None)
     found = baselines.find(ENVIRONMENT, "mlp-ps_async", 4)
     assert found is not None
@@ -190,7 +145,7 @@ def test_comments_and_hand_set_limits_survive_a_save(tmp_path: Path) -> None:
 def test_a_new_replica_count_goes_between_with_its_neighbours_comments_in_place(tmp_path: Path) -> None:
     baselines = BaselineStore(tmp_path)
     baselines.save([make_entry(2), make_entry(4)])
-    annotate(path_of(tmp_path))
+    annotate(path_of(tmp_path), HEADER)
     before = path_of(tmp_path).read_text().splitlines()
     baselines.save([make_entry(3)])
     after = path_of(tmp_path).read_text().splitlines()
@@ -205,18 +160,25 @@ def test_a_new_replica_count_goes_between_with_its_neighbours_comments_in_place(
 def test_comments_of_vanished_keys_move_up_and_are_not_lost(tmp_path: Path) -> None:
     baselines = BaselineStore(tmp_path)
     baselines.save([make_entry(2)])
-    edit(path_of(tmp_path), "tensorflow: '2.21.0'\n", "tensorflow: '2.21.0'  # pinned\n      # below it\n")
-    edit(path_of(tmp_path), "[1000.12, 1010, 990.5]", "\n        - 1000.12\n        - 1010\n        - 990.5 # odd")
-    baselines.save([make_entry(2, environment=Environment(HARD, {"python": "3.12"}))])
+    edit(path_of(tmp_path), "tensorflow: '2.21.0'\n", "tensorflow: '2.21.0'  # pinned\n          # below it\n")
+    edit(
+        path_of(tmp_path), "[1000.12, 1010, 990.5]", "\n          - 1000.12\n          - 1010\n          - 990.5 # odd"
+    )
+    edit(path_of(tmp_path), "      '2026", "      # the first night\n\n      '2026")
+    before = path_of(tmp_path).read_text()
+    baselines.save([make_entry(2)])
+    assert "          reference_throughput: [1000.12, 1010, 990.5] # odd\n" in path_of(tmp_path).read_text()
+    [saved] = baselines.save([make_entry(2, date="2026-11-28T22:36:48Z", soft={"python": "3.12"})], keep=1)
+    assert saved.note == "1 older session removed"
     text = path_of(tmp_path).read_text()
-    assert "    # pinned\n    # below it\n    soft:\n" in text
-    assert "      reference_throughput: [1000.12, 1010, 990.5] # odd\n" in text
+    assert "    # the first night\n    # pinned\n    # below it\n    # odd\n    sessions:\n" in text
+    assert before.count("#") == text.count("#")
 
 
 def test_a_changed_definition_drops_the_other_measurements_but_not_their_limits(tmp_path: Path) -> None:
     baselines = BaselineStore(tmp_path)
     baselines.save([make_entry(2), make_entry(4), make_entry(8)])
-    annotate(path_of(tmp_path))
+    annotate(path_of(tmp_path), HEADER)
     new = {**make_entry().definition, "workload.batch": 64}
     [saved] = baselines.save([make_entry(8, definition=new)])
     assert "workload.batch 32 -> 64" in saved.note
@@ -258,7 +220,8 @@ def test_a_changed_definition_drops_the_other_measurements_but_not_their_limits(
         ([make_entry(2, definition={"a": float("nan")})], "finite"),
         ([make_entry(2, workload="../../etc")], "cannot be used"),
         ([make_entry(2, workload="a/b")], "cannot be used"),
-        ([make_entry(2, environment=Environment({}, {}))], "no key cpu_model"),
+        ([make_entry(2, hard={})], "no key cpu_model"),
+        ([make_entry(2, date="yesterday")], "the new session's date is 'yesterday'.*Nothing was written"),
     ],
 )
 def test_a_measurement_that_cannot_be_stored_is_refused(
@@ -285,7 +248,7 @@ def test_another_machine_with_the_same_folder_name_is_neither_overwritten_nor_co
     twin = Environment({**HARD, "hosts": 2}, {})
     assert twin.name == ENVIRONMENT.name
     with pytest.raises(BaselineError, match="hosts is 1 there and 2 here"):
-        baselines.save([make_entry(environment=twin)])
+        baselines.save([make_entry(hard=twin.hard)])
     with pytest.raises(BaselineError, match="hosts is 1 there and 2 here"):
         baselines.find(twin, "mlp-ps_async", 2)
 
@@ -375,50 +338,3 @@ def test_the_root_itself_may_be_a_link_and_a_file_one_within_it(tmp_path: Path) 
     # what a link inside the root leads to has another name, and says so
     with pytest.raises(BaselineError, match="its file name says kept"):
         BaselineStore(root).find(ENVIRONMENT, "mlp-ps_async", 2)
-
-
-CHILD = """
-import sys
-from pathlib import Path
-from tests.unit.baseline.test_store import ENVIRONMENT, make_entry
-from pytest_tfperf.baseline.store import BaselineStore
-store, offset = BaselineStore(Path(sys.argv[1])), int(sys.argv[2])
-print("ready", flush=True)
-sys.stdin.readline()
-saved = {}
-for turn in range(20):
-    for count, value in saved.items():
-        assert store.find(ENVIRONMENT, "mlp-ps_async", count).throughput[0] == value, (turn, count)
-    count, value = 2 * (turn % 4) + offset, 1.0 + turn
-    store.save([make_entry(count, throughput=(value, 2.0, 3.0))])
-    saved = {count: value}  # only the newest: the turns before it were checked, each in its time
-"""
-
-
-def test_two_processes_that_save_at_once_lose_nothing(tmp_path: Path) -> None:
-    repository = Path(__file__).parents[3]
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-c", CHILD, str(tmp_path), str(offset)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=repository,
-        )
-        for offset in (1, 2)
-    ]
-    for child in children:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-    for child in children:
-        assert child.stdin is not None
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    for child in children:
-        child.communicate(timeout=120)
-    assert [child.returncode for child in children] == [0, 0]
-    for count in range(1, 9):
-        found = BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", count)
-        assert found is not None
-        assert found.throughput[0] == 17 + (count - 1) // 2  # what the last turn for this count wrote
-    assert os.listdir(tmp_path / FOLDER) == ["mlp-ps_async.yaml"]

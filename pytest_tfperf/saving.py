@@ -1,0 +1,125 @@
+"""What of a measurement may become part of a baseline, what that makes outdated, and which tolerance it supports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_tfperf.baseline.merge import Outdated
+from pytest_tfperf.baseline.store import SavedFile
+from pytest_tfperf.comparison.effect import efficiencies
+from pytest_tfperf.comparison.tolerance import Support
+from pytest_tfperf.pacing import FEWEST_TO_SAVE
+from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
+from pytest_tfperf.records.comparison import ArmVerdict, Verdict
+from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.stats.summary import coefficient_of_variation
+from pytest_tfperf.units import format_percent, plural
+
+
+@dataclass(frozen=True)
+class Saved:
+    """One arm's sessions as they are in its baseline now."""
+
+    name: str
+    file: SavedFile
+    asked: float
+    """Tolerance that the arm has, a fraction."""
+    rounds: int
+    """Rounds of a gate against it, at most."""
+    support: Support | None
+    """What tolerance the sessions' noise supports; None where they do not show it."""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True where the tolerance asked for is finer than the noise supports."""
+        if self.support is None:
+            return False
+        needed = self.support.rounds_needed
+        return needed is None or needed > self.rounds
+
+    @property
+    def noise(self) -> str:
+        """What the noise supports, in words; empty where it is not known."""
+        if self.support is None:
+            return ""
+        seen = f"run to run {format_percent(self.support.run_noise)}"
+        if self.support.session_noise is not None:
+            seen += f", between {self.support.sessions} sessions {format_percent(self.support.session_noise)}"
+        seen = f"measured noise ({seen})"
+        rounds, asked = plural(self.rounds, "round"), format_percent(self.asked)
+        tolerance = "no tolerance"
+        if self.support.tolerance is not None:
+            tolerance = f"a tolerance of {format_percent(self.support.tolerance)}"
+        text = f"{seen} supports {tolerance} within {rounds}"
+        if not self.is_doubtful:
+            return f"{text}; asked: {asked}"
+        return f"{text}, not the {asked} asked for, so gates will often be inconclusive; {self._remedy()}"
+
+    def _remedy(self) -> str:
+        assert self.support is not None
+        if self.support.rounds_needed is not None:
+            return f"about {plural(self.support.rounds_needed, 'round')} would do"
+        if self.support.sessions_differ:
+            return "no number of rounds would do, as the sessions differ too much among themselves: widen the tolerance"
+        return "no number of rounds would do against so few saved runs: save more sessions, or widen the tolerance"
+
+
+def why_unfit(result: SweepResult, replicas: int, tolerance: float) -> str:
+    """Why an arm's runs are not fit to be in a baseline; empty where they are."""
+    runs = result.paired(replicas)
+    if len(runs.throughput) < FEWEST_TO_SAVE:
+        return (
+            f"{plural(len(runs.throughput), 'round')} do not show the noise; a baseline needs at least {FEWEST_TO_SAVE}"
+        )
+    disturbed = result.disturbances_of(replicas)
+    if disturbed:
+        return f"something disturbed runs that count ({'; '.join(disturbed)}); save on a quiet machine"
+    noise = {
+        "T(1)": coefficient_of_variation(runs.reference),
+        f"T({replicas})": coefficient_of_variation(runs.throughput),
+        f"E({replicas})": coefficient_of_variation(efficiencies(runs.reference, runs.throughput, replicas)),
+    }
+    label, worst = max(noise.items(), key=lambda item: item[1])
+    if worst > tolerance:
+        return (
+            f"too noisy: runs of {label} vary by {format_percent(worst)} (standard deviation), its tolerance is "
+            f"{format_percent(tolerance)}; make the machine quieter or the tolerance wider"
+        )
+    return ""
+
+
+def new_entry(result: SweepResult, replicas: int, provenance: Provenance) -> BaselineEntry:
+    """Make the entry whose only session is this measurement of an arm."""
+    spec, runs = result.sweep.spec, result.paired(replicas)
+    session = BaselineSession(
+        provenance=provenance,
+        soft=result.environment.soft,
+        reference_throughput=runs.reference,
+        reference_step_time=runs.reference_step_time,
+        throughput=runs.throughput,
+        step_time=runs.step_time,
+    )
+    return BaselineEntry(
+        workload=spec.workload,
+        strategy=spec.strategy,
+        variant=spec.variant,
+        replicas=replicas,
+        definition=result.definition,
+        hard=result.environment.hard,
+        sessions=(session,),
+    )
+
+
+def outdated_by(verdict: ArmVerdict) -> Outdated | None:
+    """Stored sessions that the arm was found to differ from, and in which figures; None where it does not.
+
+    Its new sessions are another speed, whether better or worse: an average of both would describe neither.
+    """
+    differing = [
+        f"{metric.comparison.label} {metric.verdict} by {format_percent(abs(metric.comparison.change.value - 1))}"
+        for metric in verdict.metrics
+        if metric.verdict is Verdict.IMPROVED or (metric.verdict is Verdict.REGRESSED and not metric.excused)
+    ]
+    if verdict.baseline is None or not differing:
+        return None
+    return Outdated(verdict.baseline.sessions, ", ".join(differing))

@@ -1,0 +1,85 @@
+"""Which stored sessions a new measurement makes outdated, and what is said of the noise of those that there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_tfperf.baseline.merge import Outdated
+from pytest_tfperf.baseline.store import SavedFile
+from pytest_tfperf.comparison.tolerance import supported_tolerance
+from pytest_tfperf.config import ComparisonPolicy
+from pytest_tfperf.saving import Saved, outdated_by
+from tests.unit.canned import baseline, judged
+
+
+def test_the_same_speed_joins_what_is_stored() -> None:
+    assert outdated_by(judged()) is None
+
+
+def test_a_loss_within_the_tolerance_joins_too() -> None:
+    assert outdated_by(judged(one=5700 * 0.985, four=20500 * 0.985)) is None
+
+
+def test_without_a_baseline_there_is_nothing_to_replace() -> None:
+    assert outdated_by(judged(missing="none here")) is None
+
+
+def test_what_regressed_replaces_the_stored_sessions_and_says_by_how_much() -> None:
+    stored = baseline(sessions=(1.001, 0.999, 1.0))
+    assert outdated_by(judged(four=17425, stored=stored)) == Outdated(
+        stored.sessions, "T(4) regressed by 15.0 %, E(4) regressed by 15.0 %"
+    )
+
+
+def test_what_improved_replaces_the_stored_sessions() -> None:
+    outdated = outdated_by(judged(one=6270, four=22550))
+    assert outdated is not None
+    assert outdated.reason == "T(1) improved by 10.0 %, T(4) improved by 10.0 %"
+
+
+def test_an_efficiency_that_fell_only_as_t1_got_faster_is_not_the_reason() -> None:
+    outdated = outdated_by(judged(one=6270))
+    assert outdated is not None
+    assert outdated.reason == "T(1) improved by 10.0 %"
+
+
+def saved(noise: Sequence[float], sessions: Sequence[float] = (1.0,), asked: float = 0.03) -> Saved:
+    entry = baseline(noise=noise, sessions=sessions)
+    support = supported_tolerance(entry, asked=asked, rounds=5, policy=ComparisonPolicy(), own_reference=False)
+    return Saved("t[4]", SavedFile(Path("a.yaml")), asked, 5, support)
+
+
+def test_what_the_noise_supports_is_said() -> None:
+    quiet = saved((1.001, 0.999, 1.0, 1.0005, 0.9995))
+    assert not quiet.is_doubtful
+    assert quiet.noise == (
+        "measured noise (run to run 0.1 %) supports a tolerance of 0.5 % within 5 rounds; asked: 3.0 %"
+    )
+
+
+def test_a_tolerance_finer_than_the_noise_is_doubtful_and_the_rounds_are_named() -> None:
+    loud = saved((1.01, 0.99, 1.0, 1.006, 0.994), sessions=(1.0,) * 5, asked=0.01)
+    assert loud.is_doubtful
+    assert re.fullmatch(
+        r"measured noise \(run to run 0\.8 %, between 5 sessions 0\.0 %\) supports a tolerance of [0-9.]+ % within "
+        r"5 rounds, not the 1\.0 % asked for, so gates will often be inconclusive; about \d+ rounds would do",
+        loud.noise,
+    )
+
+
+def test_sessions_that_differ_too_much_are_named_as_the_reason() -> None:
+    days = saved((1.001, 0.999, 1.0, 1.0005, 0.9995), sessions=(1.0, 1.05, 0.95))
+    assert days.is_doubtful
+    assert "between 3 sessions 5.0 %" in days.noise
+    assert "no number of rounds would do, as the sessions differ too much among themselves" in days.noise
+
+
+def test_few_saved_runs_are_named_as_the_reason() -> None:
+    assert "against so few saved runs: save more sessions" in saved((1.05, 0.95, 1.0, 1.03, 0.97)).noise
+
+
+def test_noise_that_is_not_known_is_not_spoken_of() -> None:
+    one = saved((1.0,))
+    assert (one.noise, one.is_doubtful) == ("", False)

@@ -21,18 +21,21 @@ class MeasurementPolicy:
     """Steps before the detector is asked at all; the first one traces and compiles."""
     warmup_max_seconds: float = 60.0
     """Warm-up ends here at the latest; the run is then marked as not steady."""
+    max_repeats: int = 2
+    """Times that a disturbed run is made again before it is kept as it is."""
 
 
 @dataclass(frozen=True)
 class ComparisonPolicy:
     """When a difference is a regression."""
 
-    tolerance: float = 0.05
+    tolerance: float = 0.03
     """Largest relative loss that is no regression."""
-    confidence: float = 0.998
-    """Two-sided confidence of the interval that must exclude zero: one false alarm in 1,000 on one side."""
-    assurance: float = 0.90
-    """Two-sided confidence of the interval that must lie within the tolerance for `unchanged`."""
+    alarm: float = 0.0005
+    """Nominal chance that a session of identical code has any false alarm, whatever the number of arms and looks. Half
+    of what is promised, 1 in 1,000: so far out, quantiles of trimmed means of few runs are somewhat optimistic."""
+    miss: float = 0.10
+    """Chance that a figure which lost as much as its tolerance is called unchanged, over all looks."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +47,27 @@ class PerfConfig:
     baselines: Path
     save: bool = False
     force_save: bool = False
+    keep_sessions: int = 5
+    """Saving sessions that a baseline holds, at least 1; the oldest beyond them go."""
     require_baseline: bool = False
+    strict: bool = False
+    """Fail also what is not decided: `inconclusive`, `no_baseline` and `incomparable`."""
     rounds: int = 5
+    """Most rounds of a gate whose marker and command line say nothing."""
     forced_rounds: int | None = None
     """Rounds asked for on the command line: they win over a marker's, or the rerun a failure names would do nothing."""
+    max_time: float | None = None
+    """Seconds that the whole session should take at most; None: as long as it takes."""
     timeout: float = 600.0
     """Deadline in seconds of one run: from the start of its processes to their results."""
     launcher: Launcher = "auto"
     keep_logs: bool = False
+    against: str = ""
+    """Where not empty: the git revision that is measured in the same rounds, and that this checkout is held against."""
+    against_python: str = ""
+    """Interpreter of that revision; empty: this one."""
+    serve: int | None = None
+    """Descriptor of a socket: measure only what a session asks for there that holds itself against this one."""
     smoke: str = ""
     """Where not empty: measure one round and judge nothing, for this reason."""
     measurement: MeasurementPolicy = field(default_factory=MeasurementPolicy)

@@ -43,6 +43,15 @@ def format_percent(fraction: float, *, signed: bool = False, decimals: int = 1) 
     return f"{100 * fraction:{'+' if signed else ''}.{decimals}f} %"
 
 
+def format_confidence(fraction: float) -> str:
+    """A confidence near 1, with two digits of what it leaves out: ``95 %``, ``99.8 %``, ``99.967 %``."""
+    left_out = 100 * (1 - fraction)
+    if not 0 < left_out < 100:
+        return format_percent(fraction, decimals=0)
+    text = f"{100 * fraction:.{min(9, max(0, 1 - floor(log10(left_out))))}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
+
+
 def format_points(fraction: float) -> str:
     """A difference of two efficiencies in percentage points: -0.112 is ``-11.2 pt``."""
     return f"{100 * fraction:+.1f} pt"

@@ -1,35 +1,58 @@
-"""Effects and their intervals: an arm's runs summed up, and held against a baseline's."""
+"""Effects and their intervals: an arm's runs summed up, and held against earlier ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, isinf, log
 
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import Comparison, Figures, Metric
+from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.estimate import Estimate
+from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.sweep import PairedRuns
-from pytest_tfperf.stats import summary
+from pytest_tfperf.stats.difference import difference, expected_half_width, interval, paired_difference
+from pytest_tfperf.stats.spending import shares
+from pytest_tfperf.stats.summary import bounded_exp, geometric_mean
 
 _SHOWN_CONFIDENCE = 0.95
+_MOST_ROUNDS = 1000
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Chances of a wrong decision on one side that one figure may have at one look."""
+
+    alarm: float
+    miss: float
+
+
+def errors_at(look: Look, policy: ComparisonPolicy, hypotheses: int) -> Errors:
+    """The session's chance of a false alarm is split evenly over all that it judges, then over the looks.
+
+    Bonferroni's inequality again: the sum bounds the chance of any false alarm, and each test can fail on its own,
+    without knowing what the tests after it will find. A miss concerns one figure only, so it is split over looks alone.
+    """
+    share = shares(look)
+    return Errors(policy.alarm * share.alarm / max(1, hypotheses), policy.miss * share.miss)
 
 
 def efficiencies(reference: Sequence[float], throughput: Sequence[float], replicas: int) -> tuple[float, ...]:
     """E(N) = T(N) / (N x T(1)) of each round: both arms ran within minutes, so slow drift cancels.
 
     Raises:
-        ValueError: the two are not paired.
+        ValueError: the two are not paired, or a reference run has no speed.
     """
-    if len(reference) != len(throughput):
-        raise ValueError(f"{len(reference)} reference runs for {len(throughput)} runs: efficiency needs pairs")
-    return tuple(now / (replicas * one) for one, now in zip(reference, throughput))
+    return tuple(ratio / replicas for ratio in _ratios(throughput, reference, "reference runs", "efficiency"))
 
 
 def figures(runs: PairedRuns, replicas: int) -> Figures:
     """Sum up paired runs; throughputs in examples/s of the whole job, step times in seconds."""
 
     def mean(values: Sequence[float]) -> Estimate:
-        return summary.geometric_mean(values, _SHOWN_CONFIDENCE)
+        return geometric_mean(values, _SHOWN_CONFIDENCE)
 
     return Figures(
         reference=mean(runs.reference),
@@ -37,52 +60,114 @@ def figures(runs: PairedRuns, replicas: int) -> Figures:
         efficiency=mean(efficiencies(runs.reference, runs.throughput, replicas)),
         step_time=mean(runs.step_time),
         # As with efficiency: the two of a round ran within minutes, so their ratio is free of slow drift.
-        speedup=mean([own / other for own, other in zip(runs.throughput, runs.versus)]) if runs.versus else None,
+        speedup=mean(speedups(runs)) if runs.versus else None,
     )
 
 
-def compare(
-    metric: Metric,
-    label: str,
-    now: Sequence[float],
-    before: Sequence[float],
-    tolerance: float,
-    policy: ComparisonPolicy,
-) -> Comparison:
-    """Hold the values of one metric, one per run, against the baseline's."""
-    return Comparison(
-        metric=metric,
-        label=label,
-        baseline=summary.geometric_mean(before, _SHOWN_CONFIDENCE),
-        now=summary.geometric_mean(now, _SHOWN_CONFIDENCE),
-        change=summary.ratio(now, before, policy.confidence),
-        assured=summary.ratio(now, before, policy.assurance),
-        runs_needed=summary.runs_needed(now, before, tolerance, policy.confidence),
-    )
+def speedups(runs: PairedRuns) -> list[float]:
+    """S(N) of each round: throughput over that of what the arm is held against.
+
+    Raises:
+        ValueError: the two are not paired, or one of the latter has no speed.
+    """
+    return _ratios(runs.throughput, runs.versus, "runs to be faster than", "speed-up")
+
+
+def _ratios(own: Sequence[float], others: Sequence[float], what: str, figure: str) -> list[float]:
+    if len(own) != len(others):
+        raise ValueError(f"{len(others)} {what} for {len(own)} runs: {figure} needs pairs")
+    for other in others:
+        if not (isfinite(other) and other > 0):
+            raise ValueError(f"{other!r} among the {what} is not a positive, finite number")
+    return [one / other for one, other in zip(own, others)]
 
 
 def compare_arm(
     runs: PairedRuns,
     baseline: BaselineEntry,
+    against: PairedRuns | None,
     label: str,
     tolerance: float,
-    policy: ComparisonPolicy,
+    errors: Errors,
     *,
     own_reference: bool,
 ) -> tuple[Comparison, ...]:
-    """T(1), T(N) and E(N) against the baseline; only T(1) for an arm that is its own reference."""
-    comparisons = [compare("reference", "T(1)", runs.reference, baseline.reference_throughput, tolerance, policy)]
+    """T(1), T(N) and E(N) against the saved sessions, or against runs of the same rounds where there are such.
+
+    Only T(1) for an arm that is its own reference.
+    """
+    count = baseline.replicas
+    before = [(each.reference_throughput, each.throughput) for each in baseline.sessions]
+    if against is not None:
+        before = [(against.reference, against.throughput)]
+    metrics: list[tuple[Metric, str, Sequence[float], list[Sequence[float]]]] = [
+        ("reference", "T(1)", runs.reference, [one for one, _ in before])
+    ]
     if not own_reference:
-        count = baseline.replicas
-        comparisons += [
-            compare("throughput", label, runs.throughput, baseline.throughput, tolerance, policy),
-            compare(
+        metrics += [
+            ("throughput", label, runs.throughput, [own for _, own in before]),
+            (
                 "efficiency",
                 f"E({count})",
                 efficiencies(runs.reference, runs.throughput, count),
-                efficiencies(baseline.reference_throughput, baseline.throughput, count),
-                tolerance,
-                policy,
+                [efficiencies(one, own, count) for one, own in before],
             ),
         ]
-    return tuple(comparisons)
+    return tuple(
+        _compare(metric, name, now, earlier, tolerance, errors, paired=against is not None)
+        for metric, name, now, earlier in metrics
+    )
+
+
+def _compare(
+    metric: Metric,
+    label: str,
+    now: Sequence[float],
+    before: Sequence[Sequence[float]],
+    tolerance: float,
+    errors: Errors,
+    *,
+    paired: bool,
+) -> Comparison:
+    found = paired_difference(now, before[0]) if paired else difference(now, before)
+    # E(N) alarms in both directions: a fall is a loss of scaling, a rise can be a loss of T(1).
+    alarm = errors.alarm / 2 if metric == "efficiency" else errors.alarm
+    here = geometric_mean(now, _SHOWN_CONFIDENCE)
+    there = geometric_mean([value for session in before for value in session], _SHOWN_CONFIDENCE)
+    # What is shown is a mean of sessions, not of all their runs.
+    shift = bounded_exp(log(here.value) - found.log_ratio - log(there.value))
+    return Comparison(
+        metric=metric,
+        label=label,
+        baseline=Estimate(
+            there.value * shift, there.low * shift, there.high * shift, _SHOWN_CONFIDENCE, sum(map(len, before))
+        ),
+        now=here,
+        change=interval(found, alarm),
+        assured=interval(found, errors.miss),
+        difference=found,
+        sessions=0 if paired else len(before),
+        rounds_needed=rounds_needed(found, tolerance, errors.miss),
+    )
+
+
+def log_loss(tolerance: float) -> float:
+    """A relative loss on a log scale, as a positive number; inf for a tolerance of everything, which a file may set."""
+    return -log(1 - tolerance) if tolerance < 1 else inf
+
+
+def rounds_needed(found: Difference, tolerance: float, error: float) -> int | None:
+    """Rounds after which the interval that `unchanged` asks for would be as narrow as +- `tolerance` (a fraction).
+
+    None where no number of rounds does, as sessions differ too much, or where the noise is not known.
+    """
+    if isinf(expected_half_width(found, max(2, found.runs), error)):
+        return None
+    size = log_loss(tolerance)
+    if expected_half_width(found, _MOST_ROUNDS, error) > size:
+        return None
+    low, high = 2, _MOST_ROUNDS
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if expected_half_width(found, middle, error) <= size else (middle + 1, high)
+    return low

@@ -3,27 +3,121 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from math import isinf
-from typing import Literal
 
-from pytest_tfperf.comparison.effect import compare_arm, figures
+from pytest_tfperf.comparison import floors as floor_rules
+from pytest_tfperf.comparison.effect import Errors, compare_arm, errors_at, figures
+from pytest_tfperf.comparison.floors import Floor, judge_floor
+from pytest_tfperf.comparison.outlook import may_alarm, may_be_assured
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.arm import Arm, Scalar
 from pytest_tfperf.records.baseline import BaselineEntry
-from pytest_tfperf.records.comparison import (
-    ArmVerdict,
-    Comparison,
-    Figures,
-    FloorVerdict,
-    MetricVerdict,
-    Verdict,
-)
+from pytest_tfperf.records.comparison import ArmVerdict, Comparison, FloorVerdict, MetricVerdict, Verdict
+from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.sweep import PairedRuns
-from pytest_tfperf.units import format_percent
+from pytest_tfperf.units import format_percent, plural
 
 # Worst first: an arm's verdict is the worst of its figures'.
 _SEVERITY = (Verdict.REGRESSED, Verdict.INCONCLUSIVE, Verdict.IMPROVED, Verdict.UNCHANGED)
+_NOTHING_LOST = (Verdict.UNCHANGED, Verdict.IMPROVED)
+
+
+def judge_arm(
+    arm: Arm,
+    runs: PairedRuns,
+    *,
+    definition: Mapping[str, Scalar],
+    baseline: BaselineEntry | None,
+    missing: str,
+    floors: Sequence[Floor],
+    tolerance: float,
+    policy: ComparisonPolicy,
+    look: Look,
+    hypotheses: int,
+    against: PairedRuns | None = None,
+    versus: str = "",
+    own_reference: bool = False,
+    disturbed: Sequence[str] = (),
+    smoke: str = "",
+) -> ArmVerdict:
+    """Decide about one arm from its paired runs.
+
+    Args:
+        definition: what was measured; a baseline of another one is incomparable.
+        baseline: the stored measurement of this environment, None where there is none.
+        missing: why there is none, for the reader.
+        look: how many rounds there are, and how many there may be.
+        hypotheses: figures and floors that the whole session judges, see `hypotheses_of`.
+        against: runs of another revision in the same rounds; they are judged instead of the baseline's own.
+        versus: what S(N) is the ratio to, for the reader.
+        own_reference: True where T(N) is T(1), so that E(N) is not judged.
+        disturbed: why runs among these cannot be trusted; nothing is decided then.
+        smoke: where not empty, nothing is judged, for this reason.
+
+    Raises:
+        ValueError: a value is no speed, runs are not paired, or there is no look after that round.
+    """
+    now = figures(runs, arm.replicas)
+    if smoke:
+        return ArmVerdict(arm, Verdict.INCONCLUSIVE, now, (), (), (f"not judged: {smoke}",), baseline, versus)
+    errors = errors_at(look, policy, hypotheses)
+    last = errors_at(Look(look.planned, look.planned), policy, hypotheses)
+    comparable = baseline is not None and not _differences(definition, baseline.definition)
+    known = baseline if comparable else None
+    wanted = [floor for floor in floors if not (own_reference and floor.kind == "efficiency")]
+    judged = tuple(filter(None, (judge_floor(floor, runs, arm.replicas, known, look, errors) for floor in wanted)))
+    reasons = [floor_rules.reason(floor) for floor in judged]
+    metrics: tuple[MetricVerdict, ...] = ()
+    hope = False
+    if baseline is None:
+        verdict = Verdict.NO_BASELINE
+        reasons.append(missing)
+    elif known is None:
+        verdict = Verdict.INCOMPARABLE
+        different = _differences(definition, baseline.definition)
+        reasons.append("the baseline measured something else: " + "; ".join(different))
+    else:
+        comparisons = compare_arm(runs, known, against, arm.label, tolerance, errors, own_reference=own_reference)
+        metrics = _together(tuple(judge_metric(each, tolerance) for each in comparisons))
+        verdict = next(
+            each for each in _SEVERITY if any(metric.verdict is each and not metric.excused for metric in metrics)
+        )
+        reasons += [metric.reason for metric in metrics if metric.reason]
+        if not look.last:
+            hope = verdict is Verdict.INCONCLUSIVE and _hope(metrics, look, last)
+            # Nothing is lost, but it seems faster, which the first looks cannot show: worth the rounds that say so.
+            hope |= verdict is Verdict.UNCHANGED and any(_seems_faster(metric) for metric in metrics)
+    for open_or_missed in (Verdict.INCONCLUSIVE, Verdict.REGRESSED):
+        if any(floor.verdict is open_or_missed for floor in judged) and verdict is not Verdict.REGRESSED:
+            verdict = open_or_missed
+    # Without a baseline the rounds are what the reader gets: all of them.
+    still_open = (known is None and not look.last) or hope or any(floor.open for floor in judged)
+    decided = ArmVerdict(
+        arm,
+        verdict,
+        now,
+        metrics,
+        judged,
+        tuple(filter(None, reasons)),
+        baseline,
+        versus,
+        look,
+        settled=verdict is Verdict.REGRESSED or not still_open,
+    )
+    return _undecided(decided, disturbed) if disturbed else decided
+
+
+def hypotheses_of(replicas: Sequence[int], floors: int, *, own_reference: bool) -> int:
+    """How many things a sweep has judged: T(1) once, T(N) and E(N) of every other arm, and every floor.
+
+    Args:
+        replicas: the selected counts.
+        floors: how many floors those have together.
+        own_reference: True where the count 1 is the reference itself.
+    """
+    others = len(replicas) - (own_reference and 1 in replicas)
+    return 1 + 2 * others + floors
 
 
 def judge_metric(comparison: Comparison, tolerance: float) -> MetricVerdict:
@@ -39,116 +133,99 @@ def judge_metric(comparison: Comparison, tolerance: float) -> MetricVerdict:
 
 
 def _why_undecided(comparison: Comparison, tolerance: float) -> str:
-    if isinf(comparison.change.high) or comparison.runs_needed is None:
-        return f"{comparison.label}: one run says nothing of its noise"
-    return (
-        f"{comparison.label}: a loss of up to {format_percent(max(0.0, 1 - comparison.assured.low))} cannot be ruled "
-        f"out at this noise (tolerance {format_percent(tolerance)}); about {comparison.runs_needed} rounds on both "
-        "sides would decide"
-    )
-
-
-@dataclass(frozen=True)
-class Floor:
-    """The lowest E(N) or S(N) allowed, and where that was set."""
-
-    kind: Literal["efficiency", "speedup"]
-    value: float
-    origin: str
-
-
-def judge_floor(floor: Floor, now: Figures, replicas: int) -> FloorVerdict | None:
-    """Missed or met only where the whole interval lies on one side; None where there is no such figure."""
-    seen = now.efficiency if floor.kind == "efficiency" else now.speedup
-    if seen is None:
-        return None
-    verdict = Verdict.INCONCLUSIVE
-    if seen.high < floor.value:
-        verdict = Verdict.REGRESSED
-    elif seen.low >= floor.value:
-        verdict = Verdict.UNCHANGED
-    return FloorVerdict(f"{floor.kind[0].upper()}({replicas})", seen, floor.value, floor.origin, verdict)
-
-
-def judge_arm(
-    arm: Arm,
-    runs: PairedRuns,
-    *,
-    definition: Mapping[str, Scalar],
-    baseline: BaselineEntry | None,
-    missing: str,
-    floors: Sequence[Floor],
-    tolerance: float,
-    policy: ComparisonPolicy,
-    versus: str = "",
-    own_reference: bool = False,
-    smoke: str = "",
-) -> ArmVerdict:
-    """Decide about one arm from its paired runs.
-
-    Args:
-        definition: what was measured; a baseline of another one is incomparable.
-        baseline: the stored measurement of this environment, None where there is none.
-        missing: why there is none, for the reader.
-        versus: what S(N) is the ratio to, for the reader.
-        own_reference: True where T(N) is T(1), so that E(N) is not judged.
-        smoke: where not empty, nothing is judged, for this reason.
-    """
-    now = figures(runs, arm.replicas)
-    if smoke:
-        return ArmVerdict(arm, Verdict.INCONCLUSIVE, now, (), (), (f"not judged: {smoke}",), baseline, versus)
-    wanted = [floor for floor in floors if not (own_reference and floor.kind == "efficiency")]
-    judged = tuple(filter(None, (judge_floor(floor, now, arm.replicas) for floor in wanted)))
-    reasons = [_floor_reason(floor) for floor in judged]
-    metrics: tuple[MetricVerdict, ...] = ()
-    if baseline is None:
-        verdict = Verdict.NO_BASELINE
-        reasons.append(missing)
-    elif differences := _differences(definition, baseline.definition):
-        verdict = Verdict.INCOMPARABLE
-        reasons.append("the baseline measured something else: " + "; ".join(differences))
-    else:
-        comparisons = compare_arm(runs, baseline, arm.label, tolerance, policy, own_reference=own_reference)
-        metrics = _excuse_efficiency(tuple(judge_metric(each, tolerance) for each in comparisons))
-        verdict = next(
-            each for each in _SEVERITY if any(metric.verdict is each and not metric.excused for metric in metrics)
+    label = comparison.label
+    if isinf(comparison.change.high) and comparison.now.n < 2:
+        return f"{label}: one run says nothing of its noise"
+    loss = format_percent(max(0.0, 1 - comparison.assured.low))
+    allowed = format_percent(tolerance)
+    text = f"{label}: a loss of up to {loss} cannot be ruled out at this noise (tolerance {allowed}); "
+    if comparison.rounds_needed is not None and comparison.rounds_needed <= comparison.difference.runs:
+        return text + "a loss as large as it looks would be certain after more rounds"
+    if comparison.rounds_needed is not None:
+        return text + f"about {plural(comparison.rounds_needed, 'round')} would decide"
+    if comparison.difference.between > comparison.difference.within:
+        return (
+            text + f"the {comparison.sessions} saved sessions differ too much among themselves for any number of rounds"
         )
-        reasons += [metric.reason for metric in metrics if metric.reason]
-    for open_or_missed in (Verdict.INCONCLUSIVE, Verdict.REGRESSED):
-        if any(floor.verdict is open_or_missed for floor in judged) and verdict is not Verdict.REGRESSED:
-            verdict = open_or_missed
-    return ArmVerdict(arm, verdict, now, metrics, judged, tuple(filter(None, reasons)), baseline, versus)
+    return text + "no number of rounds would decide: save a baseline with more, or widen the tolerance"
 
 
-def _excuse_efficiency(metrics: tuple[MetricVerdict, ...]) -> tuple[MetricVerdict, ...]:
-    """A fall of E(N), sure or possible, counts for nothing where T(1) got faster and T(N) no slower."""
+def _together(metrics: tuple[MetricVerdict, ...]) -> tuple[MetricVerdict, ...]:
+    """What T(1), T(N) and E(N) say of each other, as E(N) is made of the two."""
     by_metric = {metric.comparison.metric: metric for metric in metrics}
     efficiency = by_metric.get("efficiency")
-    if (
-        efficiency is None
-        or efficiency.verdict not in (Verdict.REGRESSED, Verdict.INCONCLUSIVE)
-        or by_metric["reference"].verdict is not Verdict.IMPROVED
-        or by_metric["throughput"].verdict not in (Verdict.IMPROVED, Verdict.UNCHANGED)
-    ):
+    if efficiency is None:
         return metrics
-    fell = "fell" if efficiency.verdict is Verdict.REGRESSED else "may have fallen"
-    reason = f"{efficiency.comparison.label} {fell} because T(1) got faster; nothing got slower"
-    excused = MetricVerdict(efficiency.comparison, efficiency.verdict, efficiency.tolerance, reason, excused=True)
-    return tuple(excused if metric is efficiency else metric for metric in metrics)
+    reference, throughput = by_metric["reference"], by_metric["throughput"]
+    if _fell_alone(reference, throughput, efficiency):
+        reason = (
+            f"T(1) fell and {efficiency.comparison.label} rose with it, beyond the noise of a round: "
+            "the machine's day, which both arms share, does not explain it"
+        )
+        reference = replace(reference, verdict=Verdict.REGRESSED, reason=reason)
+    elif (
+        efficiency.verdict in (Verdict.REGRESSED, Verdict.INCONCLUSIVE)
+        and reference.verdict is Verdict.IMPROVED
+        and throughput.verdict in _NOTHING_LOST
+    ):
+        fell = "fell" if efficiency.verdict is Verdict.REGRESSED else "may have fallen"
+        reason = f"{efficiency.comparison.label} {fell} because T(1) got faster; nothing got slower"
+        efficiency = replace(efficiency, reason=reason, excused=True)
+    elif (
+        efficiency.verdict is Verdict.INCONCLUSIVE
+        and reference.verdict in _NOTHING_LOST
+        and throughput.verdict in _NOTHING_LOST
+    ):
+        # E(N) is noisier than either, and all it could still show is T(1) gaining what T(N) did not.
+        efficiency = replace(efficiency, reason="", excused=True)
+    return reference, throughput, efficiency
 
 
-def _floor_reason(floor: FloorVerdict) -> str:
-    if floor.verdict is Verdict.UNCHANGED:
-        return ""
-    seen, label = floor.now, floor.label
-    if floor.verdict is Verdict.REGRESSED:
-        return f"{label} {seen.value:.3f} is under its floor {floor.floor:.3f} (set in {floor.origin})"
-    if seen.n < 2:
-        return f"{label}: one run cannot say whether its floor {floor.floor:.3f} is met"
+def _fell_alone(reference: MetricVerdict, throughput: MetricVerdict, efficiency: MetricVerdict) -> bool:
+    """Whether a rise of E(N) shows what the noise of T(1) itself leaves open: that T(1) got slower."""
     return (
-        f"{label} {seen.value:.3f} [{seen.low:.3f}, {seen.high:.3f}] does not say whether its floor "
-        f"{floor.floor:.3f} is met; more rounds would"
+        efficiency.verdict is Verdict.IMPROVED
+        and reference.verdict is Verdict.INCONCLUSIVE
+        and reference.comparison.change.value < 1 - reference.tolerance
+        and throughput.verdict is not Verdict.IMPROVED
+        and throughput.comparison.change.value <= 1 + throughput.tolerance
     )
+
+
+def _seems_faster(metric: MetricVerdict) -> bool:
+    return not metric.excused and metric.comparison.change.value > 1 + metric.tolerance
+
+
+def _hope(metrics: Sequence[MetricVerdict], look: Look, last: Errors) -> bool:
+    """Whether further rounds may decide what is open: find a loss, or rule one out for all that is undecided."""
+    if any(may_alarm(metric.comparison, metric.tolerance, look, last) for metric in metrics):
+        return True
+    undecided = [metric for metric in metrics if metric.verdict is Verdict.INCONCLUSIVE and not metric.excused]
+    # E(N) is excused as soon as T(1) and T(N) are decided, so those are what counts.
+    counting = [metric for metric in undecided if metric.comparison.metric != "efficiency"] or undecided
+    return all(may_be_assured(metric.comparison, metric.tolerance, look, last) for metric in counting)
+
+
+def _undecided(decided: ArmVerdict, disturbed: Sequence[str]) -> ArmVerdict:
+    """The figures stay, the decision goes: what was measured is not the code's speed."""
+    reason = "runs were disturbed, so nothing is decided: " + "; ".join(disturbed)
+    compared = decided.verdict not in (Verdict.NO_BASELINE, Verdict.INCOMPARABLE)
+    floors = tuple(_open(floor) for floor in decided.floors)
+    return replace(
+        decided,
+        verdict=Verdict.INCONCLUSIVE if compared or floors else decided.verdict,
+        metrics=tuple(
+            replace(metric, verdict=Verdict.INCONCLUSIVE, reason="", excused=False) for metric in decided.metrics
+        ),
+        floors=floors,
+        reasons=(reason, *(() if compared else decided.reasons)),
+        # Further rounds do not make those runs count.
+        settled=decided.settled or compared,
+    )
+
+
+def _open(floor: FloorVerdict) -> FloorVerdict:
+    return replace(floor, verdict=Verdict.INCONCLUSIVE, open=False)
 
 
 def _differences(now: Mapping[str, Scalar], before: Mapping[str, Scalar]) -> list[str]:

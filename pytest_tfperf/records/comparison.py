@@ -8,7 +8,9 @@ from typing import Literal
 
 from pytest_tfperf.records.arm import Arm
 from pytest_tfperf.records.baseline import BaselineEntry
+from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.estimate import Estimate
+from pytest_tfperf.records.look import Look
 
 
 class Verdict(Enum):
@@ -53,11 +55,15 @@ class Comparison:
     baseline: Estimate
     now: Estimate
     change: Estimate
-    """now / baseline: below 1 is worse, for every metric."""
+    """now / baseline: below 1 is worse, for every metric. Its interval is the one that must exclude 1 for an alarm."""
     assured: Estimate
     """The same ratio with the narrower interval that `unchanged` asks for."""
-    runs_needed: int | None
-    """Runs a side after which this noise would allow a decision; None where the noise is not known."""
+    difference: Difference
+    """The same on a log scale, with what of its variance comes from where."""
+    sessions: int
+    """Saved sessions that the runs are held against; 0 for another revision, measured in the same rounds."""
+    rounds_needed: int | None
+    """Rounds after which this noise would allow a decision; None where none would, or the noise is not known."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class MetricVerdict:
     tolerance: float
     reason: str = ""
     excused: bool = False
-    """True where a fall of E(N) only says that T(1) got faster: shown, but no failure."""
+    """True for an E(N) that decides nothing: it fell only as T(1) got faster, or T(1) and T(N) settle it without it."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,8 @@ class FloorVerdict:
     origin: str
     """Where the floor was set: the test or the baseline file."""
     verdict: Verdict
+    open: bool = False
+    """True where it is undecided, and further rounds may decide it."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,10 @@ class ArmVerdict:
     baseline: BaselineEntry | None
     versus: str = ""
     """Strategy that S(N) is the ratio to."""
+    look: Look | None = None
+    """When it was decided; None where nothing was judged."""
+    settled: bool = True
+    """False where further rounds may still change the verdict."""
 
     @property
     def under_floor(self) -> bool:

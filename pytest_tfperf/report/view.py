@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from math import isinf
 
 from pytest_tfperf.diagnosis.moved import what_moved
+from pytest_tfperf.records.against import Revision
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import ArmVerdict, FloorVerdict, MetricVerdict, Verdict
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.estimate import Estimate
-from pytest_tfperf.units import format_number, format_percent, format_points, format_seconds, plural
+from pytest_tfperf.units import format_confidence, format_number, format_percent, format_points, format_seconds, plural
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,10 @@ class ArmView:
     """What is known of the arm beyond its speed: variables, bytes, links."""
     legend: str
     footer: str
+    before: str = "baseline"
+    """What the figures are held against, for the column's head."""
+    findings: tuple[str, ...] = ()
+    """Those of the notes that are shown for a passed arm too: stragglers, disturbed runs, too good scaling."""
 
     @property
     def headline(self) -> str:
@@ -59,24 +64,39 @@ def arm_view(
     rounds: int,
     seconds: float,
     command: str,
+    against: Revision | None = None,
+    findings: Sequence[str] = (),
+    planned: int | None = None,
+    strict: str = "",
 ) -> ArmView:
-    """Make the view; `seconds` is what the sweep took, `command` reruns just this arm."""
+    """Make the view; `seconds` is what the sweep took until it was decided, `command` reruns just this arm.
+
+    `planned` rounds might have been measured; None: as many as were. `strict` is what is not decided, where that fails
+    the test.
+    With `against`, what the verdict was held against is no stored baseline but that revision, in the same rounds.
+    """
     arm = verdict.arm
     devices = environment.hard.get("gpu_model") if arm.device == "gpu" else environment.hard.get("cpu_model")
     count = f"{arm.replicas} x " if arm.device == "gpu" else f"{plural(arm.replicas, 'CPU rank')} on "
-    notes = [what_moved(verdict), *(f"{_capital(reason)}." for reason in verdict.reasons)]
+    notes = [what_moved(verdict), *findings, *(f"{_capital(reason)}." for reason in verdict.reasons)]
     notes += [f"Odd: {warning}." for warning in warnings]
+    if strict:
+        notes.append(f"--tfperf-strict is on: it fails a test for what is not decided, here {strict}.")
     if verdict.baseline is not None:
-        notes.append(_since(verdict.baseline, soft_changes))
+        since = _since(verdict.baseline) if against is None else str(against)
+        notes.append(f"Since {since}: {_changes(soft_changes)}.")
+    versus = f", against {against}" if against is not None else ""
     compared = bool(verdict.metrics)
     return ArmView(
-        title=f"{arm.workload} / {arm.strategy} / {count}{devices}",
+        title=f"{arm.workload} / {arm.strategy} / {count}{devices}{versus}",
         verdict=verdict.verdict,
         rows=_rows(verdict),
         notes=tuple(note for note in notes if note),
         details=tuple(details),
+        findings=tuple(findings),
         legend=_legend(verdict, compared),
-        footer=f"{plural(rounds, 'round')} in {format_seconds(seconds)}. Again: {command}",
+        footer=f"{_rounds(rounds, planned)} in {format_seconds(seconds)}{versus}. Again: {command}",
+        before="baseline" if against is None else against.name,
     )
 
 
@@ -110,9 +130,14 @@ def _compared(metric: MetricVerdict, floor: FloorVerdict | None) -> Row:
     comparison = metric.comparison
     change, before = comparison.change, comparison.baseline
     text, severity = str(metric.verdict), metric.verdict
-    if metric.verdict is Verdict.REGRESSED:
-        text += ", but only as T(1) got faster" if metric.excused else f", tolerance {format_percent(metric.tolerance)}"
-        severity = Verdict.UNCHANGED if metric.excused else severity
+    if metric.excused:
+        others = f"T(1) and {comparison.label.replace('E', 'T', 1)}"
+        severity = Verdict.UNCHANGED
+        text = f"open, but {others} lost nothing"
+        if metric.verdict is Verdict.REGRESSED:
+            text = f"{metric.verdict}, but only as T(1) got faster"
+    elif metric.verdict is Verdict.REGRESSED:
+        text += f", tolerance {format_percent(metric.tolerance)}"
     if comparison.metric != "efficiency":
         return Row(
             comparison.label,
@@ -166,17 +191,30 @@ def _interval(low: str, high: str, estimate: Estimate) -> str:
 
 def _legend(verdict: ArmVerdict, compared: bool) -> str:
     legend = "+- half the 95 % interval of the mean over runs"
-    if compared:
-        confidence = format_percent(verdict.metrics[0].comparison.change.confidence)
-        legend += f"; [ ] the {confidence} interval of the change"
-    return legend
+    known = [metric.comparison for metric in verdict.metrics if not isinf(metric.comparison.change.high)]
+    if not compared or not known:
+        return legend
+    legend += f"; [ ] the {format_confidence(known[0].change.confidence)} interval of the change"
+    # E(N) is asked about both ways, so each of its ends may be wrong half as often.
+    other = next((each for each in known if each.change.confidence != known[0].change.confidence), None)
+    return legend + (f", for {other.label} {format_confidence(other.change.confidence)}" if other else "")
 
 
-def _since(baseline: BaselineEntry, changes: Sequence[tuple[str, str | None, str | None]]) -> str:
+def _since(baseline: BaselineEntry) -> str:
     saved = baseline.provenance
     commit = f" ({saved.commit[:7]}{', with uncommitted changes' if saved.dirty else ''})" if saved.commit else ""
+    count = len(baseline.sessions)
+    since = "the baseline of" if count == 1 else f"the newest of {count} sessions,"
+    return f"{since} {saved.date[:10]}{commit}"
+
+
+def _changes(changes: Sequence[tuple[str, str | None, str | None]]) -> str:
     what = ", ".join(f"{key} {old or 'not set'} -> {new or 'not set'}" for key, old, new in changes)
-    return f"Since the baseline of {saved.date[:10]}{commit}: {what or 'no version or setting changed'}."
+    return what or "no version or setting changed"
+
+
+def _rounds(measured: int, planned: int | None) -> str:
+    return plural(measured, "round") if planned in (None, measured) else f"{measured} of {plural(planned, 'round')}"
 
 
 def _capital(text: str) -> str:

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tfperf.comparison.judge import judge_arm
+from pytest_tfperf.comparison.judge import hypotheses_of, judge_arm
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.diagnosis.moved import what_moved
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
+from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.sweep import PairedRuns
-from tests.unit.canned import DEFINITION, FOUR, baseline, judged, runs
+from tests.unit.canned import DEFINITION, FOUR, NOISE, baseline, judged, runs
 
 
 def by_label(verdict: ArmVerdict) -> dict[str, str]:
@@ -88,24 +89,119 @@ def test_a_certain_but_small_loss_is_unchanged() -> None:
     assert judged(one=5700 * 0.985, four=20500 * 0.985).verdict is Verdict.UNCHANGED
 
 
-def test_noise_that_hits_both_arms_of_a_round_does_not_hide_a_loss_of_scaling() -> None:
+def with_common_noise(one: float, four: float) -> ArmVerdict:
+    """Runs whose noise both arms of a round share, against the usual speeds, saved with the same noise."""
     wild = (0.7, 1.3, 1.0, 0.8, 1.25)
-    stored = replace(baseline(), reference_throughput=runs(5700, wild), throughput=runs(20500, wild))
-    together = PairedRuns(runs(5700, wild), runs(0.05, wild), runs(18000, wild), runs(0.05, wild))
-    now = judge_arm(
+    stored = baseline()
+    session = replace(stored.latest, reference_throughput=runs(5700, wild), throughput=runs(20500, wild))
+    return judge_arm(
         FOUR,
-        together,
+        PairedRuns(runs(one, wild), runs(0.05, wild), runs(four, wild), runs(0.05, wild)),
         definition=DEFINITION,
-        baseline=stored,
+        baseline=replace(stored, sessions=(session,)),
         missing="",
         floors=[],
         tolerance=0.03,
         policy=ComparisonPolicy(),
+        look=Look(5, 5),
+        hypotheses=3,
     )
+
+
+def test_noise_that_hits_both_arms_of_a_round_does_not_hide_a_loss_of_scaling() -> None:
+    now = with_common_noise(one=5700, four=18000)
     assert by_label(now) == {"T(1)": "inconclusive", "T(4)": "inconclusive", "E(4)": "regressed"}
     assert what_moved(now) == (
         "What moved: E(4). Scaling got worse; which of T(1) and T(4) moved is lost in the noise."
     )
+
+
+def test_nor_does_it_hide_that_one_replica_alone_got_slower() -> None:
+    now = with_common_noise(one=5000, four=20500)
+    assert by_label(now) == {"T(1)": "regressed", "T(4)": "inconclusive", "E(4)": "improved"}
+    assert now.verdict is Verdict.REGRESSED
+    assert now.reasons[0].startswith("T(1) fell and E(4) rose with it, beyond the noise of a round")
+    assert what_moved(now) == (
+        "What moved: T(1). One replica alone got slower while T(4) may not have; E(4) rose, so efficiency alone would "
+        "have hidden it."
+    )
+
+
+def test_that_all_got_faster_but_one_replica_less_is_no_loss() -> None:
+    now = with_common_noise(one=5700, four=24000)
+    assert by_label(now) == {"T(1)": "inconclusive", "T(4)": "inconclusive", "E(4)": "improved"}
+    assert now.verdict is Verdict.INCONCLUSIVE
+
+
+def test_an_efficiency_that_is_open_where_t1_and_tn_are_decided_decides_nothing() -> None:
+    """Noise of the two arms that goes opposite ways: twice as large in E(4)."""
+    opposite = (0.98, 0.99, 1.0, 1.01, 1.02)
+    verdict = judged(noise=opposite, stored=baseline(noise=opposite))
+    assert by_label(verdict) == {"T(1)": "unchanged", "T(4)": "unchanged", "E(4)": "inconclusive"}
+    assert verdict.verdict is Verdict.UNCHANGED
+    assert verdict.reasons == ()
+    assert [metric.excused for metric in verdict.metrics] == [False, False, True]
+
+
+def test_sessions_that_differ_make_a_loss_of_their_size_uncertain() -> None:
+    """2 % between sessions hide 12 % of T(4); E(4), which they share, shows it all the same."""
+    apart = judged(four=18000, sessions=(0.98, 1.0, 1.02))
+    assert by_label(judged(four=18000, sessions=(1.0, 1.0, 1.0)))["T(4)"] == "regressed"
+    assert by_label(apart) == {"T(1)": "inconclusive", "T(4)": "inconclusive", "E(4)": "regressed"}
+    assert any("3 saved sessions differ too much among themselves" in reason for reason in apart.reasons)
+
+
+def test_quiet_identical_code_is_settled_after_two_rounds() -> None:
+    verdict = judged(noise=NOISE[:2], planned=5)
+    assert verdict.verdict is Verdict.UNCHANGED
+    assert verdict.settled
+
+
+def test_two_rounds_of_five_raise_no_alarm_and_three_may() -> None:
+    early = judged(four=15000, noise=NOISE[:2], planned=5)
+    assert early.verdict is Verdict.INCONCLUSIVE
+    assert not early.settled
+    late = judged(four=15000, noise=NOISE[:3], planned=5)
+    assert late.verdict is Verdict.REGRESSED
+    assert late.settled
+
+
+def test_hopeless_noise_is_given_up_and_what_may_be_decided_is_not() -> None:
+    hopeless, hopeful = (0.7, 1.3, 1.0), (0.98, 1.02, 1.0)
+    assert judged(noise=hopeless, planned=5, stored=baseline(noise=hopeless)).settled
+    assert not judged(noise=hopeful, planned=5, stored=baseline(noise=hopeful)).settled
+    assert judged(noise=hopeful, stored=baseline(noise=hopeful)).settled
+
+
+def test_a_loss_that_looks_sure_but_is_not_yet_asks_for_more_rounds() -> None:
+    noise = (0.98, 1.02, 1.0, 0.985, 1.015)
+    verdict = judged(one=5700 * 0.965, noise=noise, stored=baseline(noise=noise))
+    assert by_label(verdict)["T(1)"] == "inconclusive"
+    assert "a loss as large as it looks would be certain after more rounds" in verdict.reasons[0]
+
+
+def test_disturbed_runs_decide_nothing_and_say_why() -> None:
+    verdict = judged(four=10000, floor=0.95, disturbed=["T(4), round 2: too hot"])
+    assert verdict.verdict is Verdict.INCONCLUSIVE
+    assert set(by_label(verdict).values()) == {"inconclusive"}
+    assert verdict.floors[0].verdict is Verdict.INCONCLUSIVE
+    assert verdict.reasons == ("runs were disturbed, so nothing is decided: T(4), round 2: too hot",)
+    assert what_moved(verdict) == ""
+    assert verdict.metrics[1].comparison.change.value == pytest.approx(10000 / 20500)
+
+
+def test_disturbed_runs_without_a_baseline_have_none() -> None:
+    verdict = judged(missing="none here", disturbed=["T(4), round 2: too hot"])
+    assert verdict.verdict is Verdict.NO_BASELINE
+    assert verdict.reasons[1:] == ("none here",)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "floors", "own_reference", "count"),
+    [((1, 2, 4), 0, True, 5), ((2, 4), 2, False, 7), ((1,), 0, True, 1), ((1,), 0, False, 3), ((1, 2), 1, False, 6)],
+)
+def test_what_a_sweep_has_judged(replicas: tuple[int, ...], floors: int, own_reference: bool, count: int) -> None:
+    assert hypotheses_of(replicas, floors, own_reference=own_reference) == count
 
 
 def test_what_noise_hides_of_the_reference_is_not_called_unchanged() -> None:

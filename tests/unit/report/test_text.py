@@ -8,7 +8,7 @@ from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.report.text import failure_text, summary_lines
 from pytest_tfperf.report.view import ArmView, arm_view
-from tests.unit.canned import judged
+from tests.unit.canned import NOISE, baseline, judged
 
 HARD: dict[str, str | int] = {"gpu_model": "NVIDIA H100 80GB HBM3", "gpu_count": 4, "cpu_cores": 64}
 CHANGES = (("tensorflow", "2.20.0", "2.21.0"), ("nccl", "2.26.2", "2.28.3"))
@@ -36,16 +36,21 @@ def test_a_regression() -> None:
     assert text.splitlines() == [
         "resnet50 / multi_worker_mirrored / 4 x NVIDIA H100 80GB HBM3   REGRESSED",
         "                           baseline              now    change",
-        "  T(1)  examples/s   5 700 +- 0.2 %   5 700 +- 0.2 %    +0.0 %    [-0.4, +0.5]  unchanged",
-        "  T(4)  examples/s  20 500 +- 0.2 %  17 940 +- 0.2 %   -12.5 %  [-12.9, -12.1]  regressed, tolerance 3.0 %",
-        "  E(4)                        0.899            0.787  -11.2 pt  [-11.6, -10.9]  regressed, tolerance 3.0 %, "
+        "  T(1)  examples/s   5 700 +- 0.2 %   5 700 +- 0.2 %    +0.0 %    [-0.7, +0.7]  unchanged",
+        "  T(4)  examples/s  20 500 +- 0.2 %  17 940 +- 0.2 %   -12.5 %  [-13.1, -11.9]  regressed, tolerance 3.0 %",
+        "  E(4)                        0.899            0.787  -11.2 pt  [-11.8, -10.6]  regressed, tolerance 3.0 %, "
         "and under its floor 0.850",
         "What moved: T(4) and E(4). One replica is as fast as before, so the loss is in scaling, not in the model.",
         "E(4) 0.787 is under its floor 0.850 (set in the test).",
         "Since the baseline of 2026-11-20 (a1b2c3d): tensorflow 2.20.0 -> 2.21.0, nccl 2.26.2 -> 2.28.3.",
-        "+- half the 95 % interval of the mean over runs; [ ] the 99.8 % interval of the change",
+        "+- half the 95 % interval of the mean over runs; [ ] the 99.988 % interval of the change, for E(4) 99.9939 %",
         '5 rounds in 41.2 s. Again: pytest "perf_tests/test_resnet.py::test_scales[4]" --tfperf-rounds 10',
     ]
+
+
+def test_a_baseline_of_several_sessions_names_the_newest() -> None:
+    text = failure_text(view_of(judged(four=17940, stored=baseline(sessions=(1.0, 1.0, 1.0))), CHANGES))
+    assert "Since the newest of 3 sessions, 2026-11-20 (a1b2c3d): tensorflow 2.20.0 -> 2.21.0, nccl" in text
 
 
 def test_no_baseline_shows_what_was_measured() -> None:
@@ -69,6 +74,23 @@ def test_nothing_changed_is_said_too() -> None:
 
 def test_warnings_are_shown() -> None:
     assert "Odd: worker:1 was odd." in failure_text(view_of(judged(four=17940), warnings=["worker:1 was odd"]))
+
+
+def test_an_efficiency_that_decides_nothing_is_shown_as_open_in_the_colour_of_unchanged() -> None:
+    opposite = (0.98, 0.99, 1.0, 1.01, 1.02)
+    row = view_of(judged(noise=opposite, stored=baseline(noise=opposite))).rows[-1]
+    assert (row.verdict, row.severity) == ("open, but T(1) and T(4) lost nothing", Verdict.UNCHANGED)
+
+
+def test_an_efficiency_that_fell_as_t1_got_faster_is_shown_so() -> None:
+    row = view_of(judged(one=6300)).rows[-1]
+    assert (row.verdict, row.severity) == ("regressed, but only as T(1) got faster", Verdict.UNCHANGED)
+
+
+def test_a_look_too_early_for_alarms_has_no_interval_of_the_change() -> None:
+    text = failure_text(view_of(judged(noise=NOISE[:2], planned=5)))
+    assert "[no interval]" in text
+    assert "+- half the 95 % interval of the mean over runs\n" in text
 
 
 def test_one_run_shows_no_interval() -> None:

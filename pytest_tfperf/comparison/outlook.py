@@ -1,0 +1,34 @@
+"""Whether further rounds can still decide: a gate that cannot know does not measure on for nothing."""
+
+from __future__ import annotations
+
+from pytest_tfperf.comparison.effect import Errors, log_loss
+from pytest_tfperf.records.comparison import Comparison
+from pytest_tfperf.records.look import Look
+from pytest_tfperf.stats.difference import chance_above, expected_half_width
+
+HOPE = 0.10
+"""Less of a chance than this is not worth the rounds (stochastic curtailment: K. K. G. Lan, R. Simon and M. Halperin,
+Sequential Analysis 1, 1982). Ending early for want of hope raises no false alarm: it only ends as `inconclusive`."""
+
+
+def may_alarm(comparison: Comparison, tolerance: float, look: Look, last: Errors) -> bool:
+    """Whether the figure may still be found regressed by the last planned round, or E(N) to rise as T(1) falls."""
+    found = comparison.difference
+    if not found.within_freedom:
+        return True
+    both_ways = comparison.metric == "efficiency"
+    width = expected_half_width(found, look.planned, last.alarm / 2 if both_ways else last.alarm)
+    bound = max(width, log_loss(tolerance))
+    falls = 1 - chance_above(found, look.planned, -bound)
+    rises = chance_above(found, look.planned, bound) if both_ways else 0.0
+    return max(falls, rises) > HOPE
+
+
+def may_be_assured(comparison: Comparison, tolerance: float, look: Look, last: Errors) -> bool:
+    """Whether a loss beyond the tolerance may still be excluded by the last planned round."""
+    found = comparison.difference
+    if not found.within_freedom:
+        return True
+    width = expected_half_width(found, look.planned, last.miss)
+    return chance_above(found, look.planned, width - log_loss(tolerance)) > HOPE

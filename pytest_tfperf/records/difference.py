@@ -1,0 +1,38 @@
+"""How far two groups of runs are apart, on a log scale, and what of the uncertainty comes from where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean of logs now minus mean of logs before, with the variance of that difference at both levels of noise."""
+
+    log_ratio: float
+    within: float
+    """Variance from the noise of the runs."""
+    within_freedom: float
+    """Degrees of freedom of `within`; 0 where the noise of the runs is not known."""
+    run_variance: float
+    """Variance of one run, from which `within` follows at other counts: run_variance x (1 / runs + base_share)."""
+    base_share: float
+    """1 / (effective runs) of what is held against; 0 for a constant and for pairs."""
+    runs: int
+    """Runs now."""
+    between: float = 0.0
+    """Variance from differences between sessions, those of the session that measures now included."""
+    between_freedom: float = 0.0
+    """Degrees of freedom of `between`; 0 where there is one session only, so that nothing is known of it."""
+
+    @property
+    def variance(self) -> float:
+        return self.within + self.between
+
+    @property
+    def freedom(self) -> float:
+        """Of the sum of both parts: F. E. Satterthwaite, Biometrics Bulletin 2 (1946)."""
+        if self.between <= 0 or self.within_freedom <= 0:
+            return self.within_freedom
+        parts = self.within**2 / self.within_freedom + self.between**2 / self.between_freedom
+        return self.variance**2 / parts

@@ -1,0 +1,186 @@
+"""Differences between runs now and runs before, with the noise at two levels: runs within a session, and sessions.
+
+All on a log scale: run times are positive and their noise multiplies, so a ratio is the natural effect and logs make it
+a difference. scipy is imported where it is used: collecting a suite must stay quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, sqrt
+
+from pytest_tfperf.records.difference import Difference
+from pytest_tfperf.records.estimate import Estimate
+from pytest_tfperf.stats.summary import RESOLUTION, Centre, bounded_exp, centre, logs_of
+
+
+def difference(now: Sequence[float], sessions: Sequence[Sequence[float]]) -> Difference:
+    """`now` against what earlier sessions measured; values are positive, one a run.
+
+    Within: trimmed means and winsorised variances (K. K. Yuen, Biometrika 61, 1974), the variance pooled over all
+    sessions, or each side's own where that is larger: a machine that is noisier today is not given yesterday's noise.
+    Between: the variance of the sessions' means, for the mean of K sessions and a new one, (1 + 1 / K) times, and that
+    enlarged by (K + 1) / (K - 1), as a variance of few values is more often too small than too large. The factor was
+    chosen by simulation, see docs/verdicts.md.
+
+    Raises:
+        ValueError: a value is not finite and positive, or there is none on a side.
+    """
+    here = centre(logs_of(now))
+    before = [centre(logs_of(session)) for session in sessions]
+    if not before:
+        raise ValueError("no session to hold the runs against")
+    count = len(before)
+    mean = sum(part.mean for part in before) / count
+    base_share = sum(1 / part.left for part in before) / count**2
+    variance, freedom = _pooled([here, *before])
+    within = variance * (1 / here.left + base_share)
+    own, others = _own(here), [_own(part) for part in before]
+    if own is not None and all(each is not None for each in others):
+        within = max(within, own + sum(each for each in others if each is not None) / count**2)
+    return Difference(
+        log_ratio=here.mean - mean,
+        within=within,
+        within_freedom=freedom if here.left > 1 else 0,
+        run_variance=variance,
+        base_share=base_share,
+        runs=len(now),
+        between=_between(before),
+        between_freedom=count - 1,
+    )
+
+
+def outlook(sessions: Sequence[Sequence[float]]) -> Difference:
+    """The difference that as fast a code would have, before anything is measured now: of no size, with their noise.
+
+    It stands for one run now; `expected_half_width` says what more would give.
+
+    Raises:
+        ValueError: a value is not finite and positive, or there is none.
+    """
+    before = [centre(logs_of(session)) for session in sessions]
+    base_share = sum(1 / part.left for part in before) / len(before) ** 2
+    variance, freedom = _pooled(before)
+    return Difference(
+        log_ratio=0.0,
+        within=variance * (1 + base_share),
+        within_freedom=freedom,
+        run_variance=variance,
+        base_share=base_share,
+        runs=1,
+        between=_between(before),
+        between_freedom=len(before) - 1,
+    )
+
+
+def paired_difference(now: Sequence[float], before: Sequence[float]) -> Difference:
+    """`now` against values of the same rounds: what both of a round share, such as a drift of the machine, cancels.
+
+    Raises:
+        ValueError: the two are not paired, a value is not finite and positive, or there is none.
+    """
+    if len(now) != len(before):
+        raise ValueError(f"{len(now)} runs for {len(before)}: they are not paired")
+    return _about(centre([one - other for one, other in zip(logs_of(now), logs_of(before))]), 0.0, (), len(now))
+
+
+def level(now: Sequence[float], value: float, sessions: Sequence[Sequence[float]] = ()) -> Difference:
+    """`now` against a constant; earlier sessions, if any, only add what they know of the noise of a run.
+
+    Raises:
+        ValueError: a value is not finite and positive, or there is none.
+    """
+    others = [centre(logs_of(session)) for session in sessions]
+    return _about(centre(logs_of(now)), logs_of([value])[0], others, len(now))
+
+
+def half_width(found: Difference, error: float) -> float:
+    """Half-width of the interval that leaves out the true difference with chance `error` on one side; inf if unknown.
+
+    Never less than the noise of the runs alone gives: sessions that differ add degrees of freedom too, and where there
+    are few, these can narrow the interval by more than the variance that comes with them widens it.
+    """
+    width = _t_quantile(found.freedom, error) * sqrt(found.variance)
+    if found.between > 0:
+        width = max(width, _t_quantile(found.within_freedom, error) * sqrt(found.within))
+    return width
+
+
+def interval(found: Difference, error: float) -> Estimate:
+    """The ratio with its two-sided interval, `error` on each side."""
+    half = half_width(found, error)
+    return Estimate(
+        bounded_exp(found.log_ratio),
+        bounded_exp(found.log_ratio - half),
+        bounded_exp(found.log_ratio + half),
+        1 - 2 * error,
+        found.runs,
+    )
+
+
+def expected_half_width(found: Difference, runs: int, error: float) -> float:
+    """`half_width` as it would be after so many runs now, at the noise seen so far."""
+    within = found.run_variance * (1 / runs + found.base_share)
+    grown = Difference(
+        log_ratio=found.log_ratio,
+        within=within,
+        within_freedom=found.within_freedom + runs - found.runs if found.within_freedom else 0,
+        run_variance=found.run_variance,
+        base_share=found.base_share,
+        runs=runs,
+        between=found.between,
+        between_freedom=found.between_freedom,
+    )
+    return half_width(grown, error)
+
+
+def chance_above(found: Difference, runs: int, bound: float) -> float:
+    """Chance that the difference lies above `bound` after so many runs now, if it truly is as large as it looks."""
+    from scipy.special import ndtr
+
+    if runs <= found.runs:
+        return float(found.log_ratio > bound)
+    moves = sqrt(found.run_variance * (1 / found.runs - 1 / runs))
+    return float(ndtr((found.log_ratio - bound) / max(moves, RESOLUTION)))
+
+
+def _about(here: Centre, constant: float, others: Sequence[Centre], runs: int) -> Difference:
+    """A group of logs against the log of a constant, which has no noise; `others` add what they know of a run's."""
+    variance, freedom = _pooled([here, *others])
+    return Difference(
+        log_ratio=here.mean - constant,
+        within=max(variance / here.left, _own(here) or 0.0),
+        within_freedom=freedom if here.left > 1 else 0,
+        run_variance=variance,
+        base_share=0.0,
+        runs=runs,
+    )
+
+
+def _pooled(parts: Sequence[Centre]) -> tuple[float, float]:
+    """Variance of one run, and its degrees of freedom."""
+    freedom = sum(part.left - 1 for part in parts)
+    if freedom == 0:
+        return RESOLUTION**2, 0
+    return max(sum(part.squares for part in parts) / freedom, RESOLUTION**2), freedom
+
+
+def _between(sessions: Sequence[Centre]) -> float:
+    """Variance of a new session's mean less the mean of these, from what differs between sessions; 0 if not known."""
+    count = len(sessions)
+    if count < 2:
+        return 0.0
+    mean = sum(part.mean for part in sessions) / count
+    spread = sum((part.mean - mean) ** 2 for part in sessions) / (count - 1)
+    return spread * (1 + 1 / count) * (count + 1) / (count - 1)
+
+
+def _own(part: Centre) -> float | None:
+    """Variance of a group's mean from its own runs; None for one run."""
+    return part.squares / ((part.left - 1) * part.left) if part.left > 1 else None
+
+
+def _t_quantile(freedom: float, error: float) -> float:
+    from scipy.special import stdtrit
+
+    return -float(stdtrit(freedom, error)) if freedom > 0 and error > 0 else inf

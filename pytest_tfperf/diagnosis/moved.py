@@ -30,10 +30,18 @@ def what_moved(verdict: ArmVerdict) -> str:
         return moved + "One replica alone got slower: look at the model, its input, the versions and the machine."
     if "throughput" in down and "efficiency" in down:
         return moved + "One replica alone got slower, and scaling lost more on top."
+    in_noise = {name for name, metric in by_metric.items() if metric.verdict is Verdict.INCONCLUSIVE}
+    if "throughput" in down and "efficiency" in in_noise:
+        return moved + "All got slower; whether scaling got worse too is lost in the noise."
     if "throughput" in down:
-        return moved + f"All got slower alike and {efficiency} held, so the loss is in the model, not in scaling."
-    rose = "rose" if "efficiency" in up else "did not fall"
+        alike = "" if "efficiency" in up else " alike"
+        held = "rose" if "efficiency" in up else "held"
+        return moved + f"All got slower{alike} and {efficiency} {held}, so the loss is in the model, not in scaling."
+    did_not = "may not have" if "throughput" in in_noise else "did not"
+    rose = "rose" if "efficiency" in up else "may have fallen" if "efficiency" in in_noise else "did not fall"
+    if "efficiency" in in_noise:
+        return moved + f"One replica alone got slower; {labels['throughput']} {did_not}, and {efficiency} {rose}."
     return moved + (
-        f"One replica alone got slower while {labels['throughput']} did not; {efficiency} {rose}, so efficiency "
+        f"One replica alone got slower while {labels['throughput']} {did_not}; {efficiency} {rose}, so efficiency "
         "alone would have hidden it."
     )

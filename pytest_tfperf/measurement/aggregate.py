@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import isfinite
 
 from pytest_tfperf.errors import MeasurementError
+from pytest_tfperf.measurement.windows import rate_between
 from pytest_tfperf.records.arm import Arm
 from pytest_tfperf.records.run import Run, TaskRun
 
@@ -15,7 +16,8 @@ def aggregate(arm: Arm, round_number: int, tasks: Sequence[TaskRun]) -> Run:
     """Make one run of what its training tasks measured.
 
     Throughput counts the whole job's examples in the time in which every worker was in its timed windows, never
-    one worker's, and never the stretch in which some had not begun or had stopped.
+    one worker's, and never the stretch in which some had not begun or had stopped. Where a few of the timed windows are
+    outliers it is that of the median window, and a warning says so.
 
     Raises:
         MeasurementError: a loss is not finite, updates are missing or too many, replicas are not as many as the
@@ -35,26 +37,17 @@ def aggregate(arm: Arm, round_number: int, tasks: Sequence[TaskRun]) -> Run:
             f"{where}: {late.task} began its timed windows when another worker had already ended; "
             "no time was measured in which all were running"
         )
-    examples = sum(_examples_between(task, start, end) for task in tasks)
-    throughput = examples / (end - start)
+    rate = rate_between(tasks, start, end)
     per_replica = tasks[0].examples_per_step / tasks[0].replicas
     warnings = tuple(
         f"{task.task}: step time had not settled after {len(task.warmup)} warm-up steps"
         for task in tasks
         if not task.steady
     )
-    step_time = arm.replicas * per_replica / throughput
-    return replace(run, throughput=throughput, step_time=step_time, warnings=warnings)
-
-
-def _examples_between(task: TaskRun, start: float, end: float) -> float:
-    """Examples of the windows, those that reach over an edge counted by the part that lies inside."""
-    total = 0.0
-    for window in task.windows:
-        inside = min(window.end, end) - max(window.start, start)
-        if inside > 0:
-            total += window.steps * task.examples_per_step * inside / window.seconds
-    return total
+    if rate.outliers:
+        warnings += (f"round {round_number}: {rate.outliers}",)
+    step_time = arm.replicas * per_replica / rate.value
+    return replace(run, throughput=rate.value, step_time=step_time, warnings=warnings)
 
 
 def _check_replicas(where: str, arm: Arm, tasks: Sequence[TaskRun]) -> None:

@@ -8,9 +8,12 @@ from typing import cast
 
 from pytest_tfperf.config import MeasurementPolicy
 from pytest_tfperf.measurement.clock import Clock, MonotonicClock
+from pytest_tfperf.measurement.health import HostWatch
 from pytest_tfperf.measurement.loop import Loop
+from pytest_tfperf.measurement.pace import measure_pace, pace_of_windows
 from pytest_tfperf.records.arm import Device, Scalar
-from pytest_tfperf.records.run import TaskRun
+from pytest_tfperf.records.health import HostScope
+from pytest_tfperf.records.run import TaskRun, Window
 from pytest_tfperf.records.task import Task, TaskId
 from pytest_tfperf.strategies import registry
 from pytest_tfperf.strategies.base import Step
@@ -31,6 +34,8 @@ class Job:
     policy: MeasurementPolicy
     slowdown: float = 0.0
     """Fraction by which every step takes longer."""
+    scope: HostScope | None = None
+    """What of the machine concerns the run; None: no looks at the host."""
 
 
 def measure(task: Task, job: Job) -> TaskRun | None:
@@ -51,10 +56,14 @@ def measure(task: Task, job: Job) -> TaskRun | None:
 def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float) -> TaskRun:
     strategy = registry.get(job.strategy)
     peers = _measured_tasks(task, strategy.measured_job)
+    # One look serves all: they are on one machine.
+    watch = HostWatch(job.scope if task.id == peers[0] else None)
 
     def agree(point: str, value: float) -> list[float]:
         # A failure names the phase, so it follows the points at which the tasks meet.
         task.phase("timed windows" if point == "timed windows" else "warm-up")
+        if point == "timed windows":
+            watch.begin()  # before the others are let go
         if len(peers) == 1:
             return [value]
         return [cast("float", answer) for answer in task.exchange(point, value, peers).values()]
@@ -62,6 +71,7 @@ def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float
     task.phase("first step")
     built = clock.now()
     result = Loop(step, clock, job.policy, agree, job.slowdown).measure(strategy.synchronous)
+    host = watch.end()
     task.phase("count updates")
     # Nobody's steps may be in flight when updates are counted, nor may anybody leave while others still count.
     if len(peers) > 1:
@@ -70,6 +80,7 @@ def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float
     if len(peers) > 1:
         task.exchange("updates counted", None, peers)
     facts = step.facts()
+    own_step_time = _own_step_time(task, step, strategy.synchronous, result.windows, clock, peers)
     return TaskRun(
         task=task.id,
         examples_per_step=step.examples_per_step,
@@ -90,7 +101,28 @@ def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float
         },
         updates_per_step=step.updates_per_step,
         facts=facts,
+        own_step_time=own_step_time,
+        host=host,
     )
+
+
+def _own_step_time(
+    task: Task, step: Step, synchronous: bool, windows: Sequence[Window], clock: Clock, peers: Sequence[TaskId]
+) -> float | None:
+    """Seconds of this task's own part of a step; None where it has no peer to be held against, or no such part."""
+    if len(peers) == 1:
+        return None
+    if not synchronous:  # nobody waits: the windows are its own
+        return pace_of_windows(windows)
+    alone = step.alone()
+    if alone is None:
+        return None
+    task.phase("own pace")
+
+    def agree(point: str, value: float) -> list[float]:
+        return [cast("float", answer) for answer in task.exchange(point, value, peers).values()]
+
+    return measure_pace(alone, clock, agree)
 
 
 def _measured_tasks(task: Task, job: str) -> Sequence[TaskId]:

@@ -8,6 +8,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pytest_tfperf.measurement.nvml_health import gpu_sample, gpu_state
+from pytest_tfperf.records.health import GpuSample, GpuState
+
 _MAX_LINKS = 18
 """NVML_NVLINK_MAX_LINKS of NVLink 4 and 5."""
 
@@ -42,6 +45,14 @@ class Nvml(Protocol):
 
     def cuda_version(self) -> str:
         """Newest CUDA that the driver supports, for instance ``13.0``."""
+        ...
+
+    def state(self, uuid: str) -> GpuState:
+        """A GPU's settings, errors and users; what the card does not tell is None. Never raises."""
+        ...
+
+    def sample(self, uuid: str) -> GpuSample:
+        """Its clock at this moment, and what holds it down. Never raises."""
         ...
 
 
@@ -118,6 +129,12 @@ class PynvmlLibrary:
     def cuda_version(self) -> str:
         number = int(self._nvml.nvmlSystemGetCudaDriverVersion())
         return f"{number // 1000}.{number % 1000 // 10}"
+
+    def state(self, uuid: str) -> GpuState:
+        return gpu_state(self._nvml, uuid)
+
+    def sample(self, uuid: str) -> GpuSample:
+        return gpu_sample(self._nvml, uuid)
 
     def _links(self, handle: Any) -> list[str]:
         """PCI address of what is at the other end of each active link; empty text where the driver does not tell."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_tfperf.records.arm import Arm
+from pytest_tfperf.records.health import HostUse
 from pytest_tfperf.records.task import TaskId
 from pytest_tfperf.records.traffic import Traffic
 
@@ -54,6 +55,13 @@ class TaskRun:
     """Updates that a step of this task applies; above 1 where one task drives the steps of several workers."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What the step is made of: where variables lie, their bytes, what a step moves."""
+    own_step_time: float | None = None
+    """Seconds that this task needs for its own part of a step, waiting for no other; None where that has no meaning.
+
+    Where replicas wait for each other all show the same step time, and only this tells them apart.
+    """
+    host: HostUse | None = None
+    """What the machine did in the timed windows, as far as this task looked."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,14 @@ class Run:
     hosts: Mapping[str, int] = field(default_factory=dict)
     """Which host each task was on, parameter servers included, by the task's name."""
     warnings: tuple[str, ...] = ()
+    disturbances: tuple[str, ...] = ()
+    """What disturbed it, as sentences; none where it was undisturbed."""
+    attempts: int = 1
+    """Runs that were made to get this one; those before it were disturbed."""
+    discarded: tuple[tuple[str, ...], ...] = ()
+    """What disturbed each of the runs before it."""
+    gpu_notes: Mapping[str, str] = field(default_factory=dict)
+    """By task, what its GPU's health says of its pace; tasks of which nothing is known are not in it."""
 
     @property
     def start(self) -> float:

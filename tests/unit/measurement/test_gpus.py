@@ -11,6 +11,7 @@ import pytest
 from pytest_tfperf.measurement import gpus as gpus_module
 from pytest_tfperf.measurement.gpus import Gpu, GpuSurvey, no_gpu_reason, survey, visible_gpus
 from pytest_tfperf.measurement.nvml import Device, NvmlUnavailableError, open_nvml
+from pytest_tfperf.records.health import GpuSample, GpuState
 
 H100 = "NVIDIA H100 80GB HBM3"
 
@@ -34,6 +35,12 @@ class FakeNvml:
 
     def cuda_version(self) -> str:
         return "13.0"
+
+    def state(self, uuid: str) -> GpuState:
+        return GpuState(uuid, H100)
+
+    def sample(self, uuid: str) -> GpuSample:
+        return GpuSample(0.0, None, None, None, None)
 
 
 FOUR = tuple(Device(f"GPU-{letter}{letter}1", H100) for letter in "abcd")

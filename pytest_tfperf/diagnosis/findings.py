@@ -1,0 +1,34 @@
+"""What a reader has to know beside a verdict, passed or failed: stragglers, disturbed runs, scaling too good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_tfperf.diagnosis.straggler import stragglers
+from pytest_tfperf.diagnosis.superlinear import above_one
+from pytest_tfperf.records.comparison import ArmVerdict
+from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.units import plural
+
+_SHOWN = 3
+"""Disturbed runs of which the reason is told; of more only the number is."""
+
+
+def findings(result: SweepResult, verdict: ArmVerdict) -> tuple[str, ...]:
+    """Sentences, the most telling first; none where all went as it should."""
+    replicas = verdict.arm.replicas
+    own_reference = result.sweep.is_own_reference(replicas)
+    found = list(stragglers(result.results[result.arm_of(replicas)].runs))
+    found.append("" if own_reference else above_one(verdict.figures.efficiency, replicas))
+    disturbed, repeated = result.disturbances_of(replicas), result.repeats_of(replicas)
+    if disturbed:
+        found.append(f"Disturbed, with every attempt: {_some(disturbed)}.")
+    if repeated:
+        runs = "1 run was" if len(repeated) == 1 else f"{plural(len(repeated), 'run')} were"
+        found.append(f"{runs} disturbed and made again: {_some(repeated)}.")
+    return tuple(filter(None, found))
+
+
+def _some(lines: Sequence[str]) -> str:
+    more = f" | and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
+    return " | ".join(lines[:_SHOWN]) + more

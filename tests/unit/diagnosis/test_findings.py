@@ -1,0 +1,115 @@
+"""What is told beside a verdict, from canned sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from pytest_tfperf.diagnosis.findings import findings
+from pytest_tfperf.diagnosis.superlinear import above_one
+from pytest_tfperf.records.arm import Recipe, Sweep, SweepSpec
+from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.estimate import Estimate
+from pytest_tfperf.records.run import ArmResult, Run
+from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.report.text import failure_text, summary_lines
+from pytest_tfperf.report.view import arm_view
+from pytest_tfperf.saving import why_unfit
+from tests.unit.canned import judged
+from tests.unit.diagnosis.test_straggler import run
+
+SPEC = SweepSpec(
+    test="test_a.py::test_a",
+    workload="resnet50",
+    recipe=Recipe("multi_worker_mirrored"),
+    reference=Recipe("single"),
+    replicas=(4,),
+    device="gpu",
+)
+
+
+def result(four: Sequence[Run], one: Sequence[Run] = ()) -> SweepResult:
+    sweep = Sweep(SPEC, (4,))
+    arms = {SPEC.reference_arm: one, SPEC.arm(4): four}
+    results = {arm: ArmResult(arm, tuple(replace(each, arm=arm) for each in runs)) for arm, runs in arms.items()}
+    return SweepResult(sweep, results, Environment({"gpu_model": "H100"}, {}), 3, 10.0)
+
+
+EVEN = [run(number, [0.05] * 4) for number in (1, 2, 3)]
+
+
+def test_nothing_is_told_where_all_went_as_it_should() -> None:
+    assert findings(result(EVEN, EVEN), judged()) == ()
+
+
+def test_a_straggler_is_told() -> None:
+    (text,) = findings(result([run(number, [0.05, 0.05, 0.05, 0.06]) for number in (1, 2, 3)], EVEN), judged())
+    assert text.startswith("Straggler: worker:3")
+
+
+def test_disturbed_and_repeated_runs_of_every_arm_are_told() -> None:
+    four = [EVEN[0], replace(EVEN[1], discarded=(("a", "b"), ("c",)), attempts=3), EVEN[2]]
+    one = [replace(EVEN[0], disturbances=("too hot",), discarded=(("too hot",),), attempts=2), *EVEN[1:]]
+    measured = result(four, one)
+    assert measured.disturbances_of(4) == ("T(1), round 1: too hot",)
+    assert findings(measured, judged()) == (
+        "Disturbed, with every attempt: T(1), round 1: too hot.",
+        "3 runs were disturbed and made again: T(4), round 2, attempt 1: a; b | T(4), round 2, attempt 2: c | "
+        "T(1), round 1, attempt 1: too hot.",
+    )
+
+
+def test_of_many_some_are_told() -> None:
+    many = [replace(each, discarded=(("a",), ("b",))) for each in EVEN]
+    (text,) = findings(result(many, EVEN), judged())
+    assert text.startswith("6 runs were disturbed and made again: ")
+    assert text.endswith(" | and 3 more.")
+
+
+def test_they_are_in_a_failure_and_under_the_line_of_a_passed_arm() -> None:
+    verdict = judged()
+    view = arm_view(
+        verdict,
+        environment=Environment({"gpu_model": "H100"}, {}),
+        soft_changes=(),
+        warnings=(),
+        details=(),
+        rounds=5,
+        seconds=1.0,
+        command="pytest",
+        findings=("Straggler: worker:3 is slow.",),
+    )
+    assert "Straggler: worker:3 is slow." in failure_text(view).splitlines()
+    assert [line for line, _ in summary_lines([view])][1:] == ["    Straggler: worker:3 is slow."]
+
+
+def test_a_disturbed_run_is_not_saved() -> None:
+    disturbed = result([replace(EVEN[0], disturbances=("too hot",)), *EVEN[1:]], EVEN)
+    assert "something disturbed runs that count (T(4), round 1: too hot)" in why_unfit(disturbed, 4, 0.05)
+    assert why_unfit(result(EVEN, EVEN), 4, 0.05) == ""
+
+
+def estimate(value: float, low: float, high: float, n: int = 5) -> Estimate:
+    return Estimate(value, low, high, 0.95, n)
+
+
+def test_efficiency_that_is_surely_above_one_is_suspect() -> None:
+    text = above_one(estimate(1.08, 1.05, 1.11), 2)
+    assert text.startswith("E(2) is 1.08 [1.05, 1.11], above 1: suspect T(1). It may have been disturbed")
+    (told,) = findings(result(EVEN, EVEN), judged(one=5700, four=4 * 5700 * 1.08))
+    assert told.startswith("E(4) is 1.08 [")
+
+
+@pytest.mark.parametrize(
+    ("efficiency", "replicas"),
+    [
+        (estimate(1.08, 0.99, 1.18), 2),
+        (estimate(0.95, 0.94, 0.96), 2),
+        (estimate(1.2, 1.1, 1.3), 1),
+        (estimate(1.2, 0.0, float("inf"), n=1), 2),
+    ],
+)
+def test_efficiency_that_is_not(efficiency: Estimate, replicas: int) -> None:
+    assert above_one(efficiency, replicas) == ""

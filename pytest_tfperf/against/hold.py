@@ -1,0 +1,82 @@
+"""What a sweep is held against where that is another revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_tfperf.diagnosis.details import fact_lines
+from pytest_tfperf.plan import cores_per_rank
+from pytest_tfperf.records.arm import Scalar, SweepSpec
+from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
+from pytest_tfperf.records.sweep import PairedRuns, SweepResult
+from pytest_tfperf.units import plural
+
+
+def held_definition(spec: SweepSpec, cores: Sequence[int]) -> dict[str, Scalar]:
+    """What both sides must agree on: as of a baseline, and what a baseline has in its file's name."""
+    share = cores_per_rank(spec, cores)
+    own: dict[str, Scalar] = {} if share is None else {"cores_per_rank": share}
+    return {"workload": spec.workload, "strategy": spec.strategy, **spec.definition, **own}
+
+
+@dataclass(frozen=True)
+class Held:
+    """What an arm is judged against."""
+
+    baseline: BaselineEntry | None
+    """The stored measurement, or the other revision's in the same form; None where there is none."""
+    runs: PairedRuns | None
+    """The other revision's runs, one for each of this side's, of the same round; None against a stored baseline."""
+    definition: Mapping[str, Scalar]
+    """What is measured here, in the terms of the baseline's definition."""
+    missing: str
+    """Why there is nothing, for the reader."""
+
+
+def held_opponent(result: SweepResult, replicas: int, definition: Mapping[str, Scalar]) -> Held:
+    """The other revision's runs of an arm, or why there are none.
+
+    A test that measures something else there has an entry without values: its definition says what differs.
+    """
+    opponent, runs = result.opponent, result.paired_against(replicas)
+    if opponent is None:
+        raise ValueError("the sweep was measured without another revision")
+    missing = opponent.missing
+    if not missing and replicas not in opponent.replicas:
+        missing = (
+            f"new in this checkout: {opponent.revision} does not measure {plural(replicas, 'replica')} in this test, "
+            "so there is nothing to compare"
+        )
+    if missing:
+        return Held(None, None, definition, missing)
+    spec = result.sweep.spec
+    session = BaselineSession(
+        provenance=Provenance("", opponent.revision.commit, False, f"{spec.test}[{replicas}]"),
+        soft=opponent.soft,
+        reference_throughput=runs.reference if runs else (),
+        reference_step_time=runs.reference_step_time if runs else (),
+        throughput=runs.throughput if runs else (),
+        step_time=runs.step_time if runs else (),
+    )
+    entry = BaselineEntry(
+        workload=spec.workload,
+        strategy=spec.strategy,
+        variant=spec.variant,
+        replicas=replicas,
+        definition=opponent.definition,
+        hard=result.environment.hard,
+        sessions=(session,),
+    )
+    return Held(entry, runs, definition, "")
+
+
+def other_fact_lines(result: SweepResult, replicas: int) -> tuple[str, ...]:
+    """Facts of the arm's step at the other revision that do not hold here, a line each."""
+    opponent, arm = result.opponent, result.arm_of(replicas)
+    if opponent is None:
+        return ()
+    here = fact_lines(result.results[arm].runs[-1])
+    return tuple(
+        f"{arm.label} at {opponent.revision}, {line}" for line in opponent.facts.get(arm, ()) if line not in here
+    )

@@ -27,6 +27,10 @@ class MeasurementError(TfPerfError):
     """The processes ran, but what they did cannot be used as a measurement (never a verdict)."""
 
 
+class OtherSideError(TfPerfError):
+    """The other revision of a comparison could not be started, or could not measure (never a verdict)."""
+
+
 class BaselineError(TfPerfError):
     """A baseline file cannot be read or written."""
 

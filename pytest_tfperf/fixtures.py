@@ -19,7 +19,8 @@ from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.records.run import Run
 from pytest_tfperf.records.task import Layout
 from pytest_tfperf.report.text import failure_text
-from pytest_tfperf.session import ArmReport, PerfSession
+from pytest_tfperf.session import PerfSession
+from pytest_tfperf.telling import ArmReport
 from pytest_tfperf.workloads.base import WorkloadDefinition
 
 SESSION = pytest.StashKey[PerfSession]()

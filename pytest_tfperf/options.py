@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +17,9 @@ def add_options(parser: pytest.Parser) -> None:
     """Declare the options; an ini value of the same name without dashes sets the default."""
     group = parser.getgroup("tfperf", "tfperf: distributed TensorFlow training speed")
     group.addoption(
-        "--tfperf-save", action="store_true", help="measure, then write the baselines of the tests that passed"
+        "--tfperf-save",
+        action="store_true",
+        help="measure all planned rounds, twice those of a gate, then write the baselines of the tests that passed",
     )
     group.addoption(
         "--tfperf-force-save",
@@ -23,14 +27,36 @@ def add_options(parser: pytest.Parser) -> None:
         help="like --tfperf-save, and write also what it refuses: too noisy, too few rounds, or under a floor",
     )
     group.addoption(
+        "--tfperf-keep-sessions",
+        type=int,
+        metavar="N",
+        help="saving sessions that a baseline holds; the oldest beyond them go (default: 5)",
+    )
+    group.addoption(
         "--tfperf-require-baseline",
         action="store_true",
         help="fail a test that has no comparable baseline in this environment",
     )
-    group.addoption("--tfperf-rounds", type=int, metavar="N", help="rounds to measure (default: 5)")
+    group.addoption(
+        "--tfperf-strict",
+        action="store_true",
+        help="fail also what is not decided: the verdicts inconclusive, no_baseline and incomparable",
+    )
+    group.addoption(
+        "--tfperf-rounds",
+        type=int,
+        metavar="N",
+        help="most rounds to measure; a test that is decided sooner stops (default: 5, and 10 with --tfperf-save)",
+    )
+    group.addoption(
+        "--tfperf-max-time",
+        type=float,
+        metavar="SECONDS",
+        help="time the session should take at most: each test gets an even share of it, and two rounds in any case",
+    )
     group.addoption("--tfperf-baselines", metavar="DIR", help="folder of the baselines (default: ROOTDIR/baselines)")
     group.addoption(
-        "--tfperf-tolerance", type=float, metavar="FRACTION", help="largest loss that is no regression (default: 0.05)"
+        "--tfperf-tolerance", type=float, metavar="FRACTION", help="largest loss that is no regression (default: 0.03)"
     )
     group.addoption("--tfperf-window", type=float, metavar="SECONDS", help="length of a timed window (default: 0.4)")
     group.addoption("--tfperf-timeout", type=float, metavar="SECONDS", help="deadline of one run (default: 600)")
@@ -39,8 +65,23 @@ def add_options(parser: pytest.Parser) -> None:
         choices=("auto", "zygote", "spawn"),
         help="how fresh processes are made: forked from one that imported TensorFlow, or started anew (default: auto)",
     )
+    group.addoption(
+        "--tfperf-against",
+        metavar="REV",
+        help="measure this git revision too, in the same rounds, and judge against it instead of the stored baselines",
+    )
+    group.addoption(
+        "--tfperf-against-python",
+        metavar="PATH",
+        help="interpreter for the other revision, for instance one with another TensorFlow (default: this one)",
+    )
+    # For the pytest that --tfperf-against starts, not for people.
+    group.addoption("--tfperf-serve", type=int, metavar="FD", help=argparse.SUPPRESS)
     group.addoption("--tfperf-keep-logs", action="store_true", help="keep every task's log and say where")
-    parser.addini("tfperf_rounds", "rounds to measure", default="")
+    parser.addini("tfperf_keep_sessions", "saving sessions that a baseline holds", default="")
+    parser.addini("tfperf_strict", "fail also what is not decided", type="bool", default=False)
+    parser.addini("tfperf_rounds", "most rounds of a gate", default="")
+    parser.addini("tfperf_max_time", "seconds that the session should take at most", default="")
     parser.addini("tfperf_baselines", "folder of the baselines, relative to rootdir", default="")
     parser.addini("tfperf_tolerance", "largest relative loss that is no regression", default="")
     parser.addini("tfperf_window", "length of a timed window in seconds", default="")
@@ -65,8 +106,8 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         UsageError: a value is out of its range or of the wrong kind.
     """
 
-    def value(name: str, kind: type) -> Any:
-        given = config.getoption(f"tfperf_{name}")
+    def value(name: str, kind: type, *, line: bool = True) -> Any:
+        given = config.getoption(f"tfperf_{name}") if line else None
         text = config.getini(f"tfperf_{name}")
         if given is not None or text == "":
             return given
@@ -75,34 +116,70 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         except ValueError:
             raise UsageError(f"tfperf_{name} = {text!r} in {config.inipath}: not {kind.__name__}") from None
 
-    def positive(name: str, kind: type, default: float) -> Any:
-        number = value(name, kind)
+    def positive(name: str, kind: type, default: float | None, *, line: bool = True) -> Any:
+        number = value(name, kind, line=line)
         if number is not None and not number > 0:
-            raise UsageError(f"--tfperf-{name} (or tfperf_{name}) must be above 0, not {number}")
+            raise UsageError(f"--tfperf-{name.replace('_', '-')} (or tfperf_{name}) must be above 0, not {number}")
         return default if number is None else number
 
     tolerance = positive("tolerance", float, ComparisonPolicy.tolerance)
     if tolerance >= 1:
-        raise UsageError(f"--tfperf-tolerance is a fraction below 1 (0.05 is 5 %), not {tolerance}")
+        raise UsageError(f"--tfperf-tolerance is a fraction below 1 (0.03 is 3 %), not {tolerance}")
+    rounds = positive("rounds", int, PerfConfig.rounds)
     launcher = value("launcher", str) or "auto"
     if launcher not in ("auto", "zygote", "spawn"):
         raise UsageError(f"tfperf_launcher is auto, zygote or spawn, not {launcher!r}")
     force = bool(config.getoption("tfperf_force_save"))
+    against = _against(config)
     return PerfConfig(
         root=config.rootpath,
         baselines=config.rootpath / Path(value("baselines", str) or "baselines"),
         save=force or bool(config.getoption("tfperf_save")),
         force_save=force,
+        keep_sessions=positive("keep_sessions", int, PerfConfig.keep_sessions),
         require_baseline=bool(config.getoption("tfperf_require_baseline")),
-        rounds=positive("rounds", int, PerfConfig.rounds),
-        forced_rounds=config.getoption("tfperf_rounds"),
+        strict=bool(config.getoption("tfperf_strict") or config.getini("tfperf_strict")),
+        rounds=positive("rounds", int, PerfConfig.rounds, line=False),
+        forced_rounds=rounds if config.getoption("tfperf_rounds") is not None else None,
+        max_time=positive("max_time", float, None),
         timeout=positive("timeout", float, PerfConfig.timeout),
         launcher=cast("Launcher", launcher),
         keep_logs=bool(config.getoption("tfperf_keep_logs")),
+        against=against,
+        against_python=_against_python(config, against),
+        serve=config.getoption("tfperf_serve"),
         smoke="pytest-benchmark was told --benchmark-disable" if _benchmark_disabled(config) else "",
         measurement=MeasurementPolicy(window_seconds=positive("window", float, MeasurementPolicy.window_seconds)),
         comparison=ComparisonPolicy(tolerance=tolerance),
     )
+
+
+def _against(config: pytest.Config) -> str:
+    """The revision to measure beside this checkout; empty where there is none, or nothing is judged anyway."""
+    given = config.getoption("tfperf_against")
+    if given is None or config.getoption("tfperf_serve") is not None:
+        return ""
+    if not given.strip():
+        raise UsageError("--tfperf-against takes a git revision, such as main or HEAD~1")
+    for option in ("save", "force_save"):
+        if config.getoption(f"tfperf_{option}"):
+            raise UsageError(
+                f"--tfperf-against and --tfperf-{option.replace('_', '-')} do not go together: runs that were taken in "
+                "turns with another revision's are no baseline; save without --tfperf-against"
+            )
+    return "" if _benchmark_disabled(config) else str(given)
+
+
+def _against_python(config: pytest.Config, against: str) -> str:
+    given = config.getoption("tfperf_against_python")
+    if given is None or config.getoption("tfperf_serve") is not None:
+        return ""
+    if not against and not _benchmark_disabled(config):
+        raise UsageError("--tfperf-against-python needs --tfperf-against, the revision that it is to run")
+    path = os.path.join(config.invocation_params.dir, os.path.expanduser(given))  # not resolved: a venv's is a link
+    if not (os.path.isfile(path) and os.access(path, os.X_OK)):
+        raise UsageError(f"--tfperf-against-python {given}: {path} is no program that can be run")
+    return path
 
 
 def _benchmark_disabled(config: pytest.Config) -> bool:

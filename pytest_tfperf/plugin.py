@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_tfperf import handover, options
 from pytest_tfperf import marker as markers
-from pytest_tfperf import options
 from pytest_tfperf.errors import TfPerfError, UsageError
 from pytest_tfperf.fixtures import ARM, SESSION, WithBenchmark, WithoutBenchmark, tf_cluster, tfperf, tfperf_replicas
 from pytest_tfperf.items import (
@@ -22,7 +22,8 @@ from pytest_tfperf.items import (
     sweep_key,
 )
 from pytest_tfperf.report.progress import TerminalProgress
-from pytest_tfperf.report.text import summary_lines
+from pytest_tfperf.report.text import summary_lines, tally
+from pytest_tfperf.serving import Serving, collect_everything
 from pytest_tfperf.session import PerfSession
 from pytest_tfperf.workloads import registry
 
@@ -31,6 +32,18 @@ __all__ = ["tf_cluster", "tfperf", "tfperf_replicas"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     options.add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    handover.note_project_options(early_config, parser, args)
+
+
+@pytest.hookimpl(wrapper=True)  # Before pytest-xdist starts its workers.
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
+    if config.option.tfperf_serve is not None:
+        collect_everything(config)
+    return (yield)
 
 
 @pytest.hookimpl(trylast=True)  # The terminal reporter and pytest-benchmark must be there.
@@ -45,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     has_benchmark = config.pluginmanager.hasplugin("benchmark")
     config.pluginmanager.register(WithBenchmark() if has_benchmark else WithoutBenchmark())
+    if config.option.tfperf_serve is not None:
+        config.pluginmanager.register(Serving(config.option.tfperf_serve))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -98,10 +113,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     arms = [item.stash[ARM][:2] for item in session.items if ARM in item.stash and not _is_skipped(item)]
     perf = session.config.stash[SESSION]
     try:
-        perf.plan(arms)
+        # Who serves measures what is asked for: whether tests share a baseline is the other side's business.
+        perf.plan(arms if perf.config.serve is None else ())
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if arms and not session.config.option.collectonly and not hasattr(session.config, "workerinput"):
+        if perf.config.against:
+            handover.oppose(session)
         perf.launcher.warm_up()
 
 
@@ -127,14 +145,23 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """One line an arm, then what was saved and what was refused."""
+    """One line an arm, what the suspects add up to, then what was saved and what was refused."""
     perf = config.stash[SESSION]
     if perf.config.keep_logs and perf.launcher.run_dir:
         terminalreporter.write_line(f"tfperf: the logs of all tasks are in {perf.launcher.run_dir}")
+    if perf.other_logs:
+        terminalreporter.write_line(f"tfperf: those of {perf.config.against} are in {perf.other_logs}")
     if not perf.views:
         return
     terminalreporter.section("tfperf")
     for line, verdict in summary_lines(perf.views, details=config.option.verbose > 0):
         terminalreporter.write_line(line, **(COLOURS[verdict] if verdict else {}))
-    for text in perf.saved:
-        terminalreporter.write_line(f"saved {text}", green=True)
+    for text in perf.findings:
+        terminalreporter.write_line(text)
+    terminalreporter.write_line(tally(view.verdict for view in perf.views))
+    if perf.left_open:
+        terminalreporter.write_line(f"--tfperf-strict would fail {tally(perf.left_open)}", yellow=True)
+    for saved in perf.saved:
+        terminalreporter.write_line(f"saved {saved.name}: {saved.file}", green=True)
+        if saved.noise:
+            terminalreporter.write_line(f"    {saved.noise}", yellow=saved.is_doubtful)

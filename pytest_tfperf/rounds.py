@@ -1,119 +1,191 @@
-"""Measures a sweep: round after round, every arm in fresh processes."""
+"""Measures a sweep: round after round, every arm that is still needed, until everything is decided."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from pytest_tfperf.cluster import ClusterLauncher
-from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import TfPerfError
-from pytest_tfperf.measurement.aggregate import aggregate
 from pytest_tfperf.measurement.clock import Clock, MonotonicClock
-from pytest_tfperf.measurement.job import Job, measure
-from pytest_tfperf.plan import cores_per_rank, place
+from pytest_tfperf.pacing import Pace
+from pytest_tfperf.plan import cores_per_rank
 from pytest_tfperf.records.arm import Arm, Sweep, SweepSpec
 from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.run import ArmResult, Run
 from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.runs import Progress
 from pytest_tfperf.units import format_number, plural
 from pytest_tfperf.workloads.base import WorkloadDefinition
 
+Settled = Callable[[SweepResult, Look], Mapping[int, str]]
+"""Asked at every look: replica counts that no further round is needed for, each with what was decided, in a word."""
 
-class Progress(Protocol):
-    """Where long work says how far it is."""
 
-    def status(self, text: str) -> None:
-        """What goes on right now: overwrites the last one on a terminal, is dropped elsewhere."""
+class RunMaker(Protocol):
+    """What makes the runs; `runs.RunMeasurer`."""
+
+    def run(self, spec: SweepSpec, arm: Arm, workload: WorkloadDefinition, number: int, gpus: Sequence[str]) -> Run:
+        """One run of an arm in fresh processes. Raises TfPerfError where it could not be measured."""
         ...
 
-    def line(self, text: str) -> None:
-        """Something done: stays on the screen or in the log."""
+
+class Side(Protocol):
+    """Another revision of the same tests, measured in the same rounds; it never measures while this side does."""
+
+    @property
+    def name(self) -> str: ...
+
+    def measures(self, arm: Arm) -> bool:
+        """Whether an arm is to be measured there too."""
+        ...
+
+    def run(self, spec: SweepSpec, arm: Arm, number: int) -> Run:
+        """One run of an arm in fresh processes. Raises TfPerfError where it could not be measured."""
         ...
 
 
 class SweepMeasurer:
-    """Runs the arms of sweeps on clusters of fresh processes, one run at a time."""
+    """Measures sweeps, one run at a time."""
 
-    def __init__(self, config: PerfConfig, launcher: ClusterLauncher, progress: Progress) -> None:
-        self._config = config
-        self._launcher = launcher
+    def __init__(
+        self, runs: RunMaker, progress: Progress, cores: Sequence[int] = (), clock: Clock | None = None
+    ) -> None:
+        """`cores`: usable CPU cores by number; empty where nobody can be pinned."""
+        self._runs = runs
         self._progress = progress
-        self._clock: Clock = MonotonicClock()
-        self._cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        self._cores = cores
+        self._clock = clock or MonotonicClock()
 
     def measure(
-        self, sweep: Sweep, workload: WorkloadDefinition, environment: Environment, gpus: Sequence[str]
+        self,
+        sweep: Sweep,
+        workload: WorkloadDefinition,
+        environment: Environment,
+        gpus: Sequence[str],
+        pace: Pace,
+        settled: Settled,
+        other: Side | None = None,
     ) -> SweepResult:
-        """Measure every arm in each round; an arm that cannot be measured keeps its error, the others go on.
+        """Measure round after round, until each replica count is settled or lost, or `pace` allows no more.
 
         Arms are interleaved so that a drift of the machine hits them alike, and every other round goes through
-        them backwards so that being first is nobody's lot. Without its reference an arm says nothing, so a failed
-        reference ends the sweep.
+        them backwards so that being first is nobody's lot. A count needs its arm, its reference and what it is held
+        against; an arm that no open count needs is measured no further. An arm that cannot be measured keeps its
+        error, and the counts that need it are lost; the others go on. With another side both measure an arm one right
+        after the other, each first in every other round; an arm that one of them cannot measure is lost for both.
         """
-        spec = sweep.spec
-        rounds = 1 if self._config.smoke else self._config.forced_rounds or spec.rounds or self._config.rounds
-        started = self._clock.now()
-        runs: dict[Arm, list[Run]] = {arm: [] for arm in sweep.arms}
-        errors: dict[Arm, Exception] = {}
-        self._progress.line(f"{spec.test}: {plural(len(sweep.arms), 'arm')}, {plural(rounds, 'round')}")
-        for number in range(1, rounds + 1):
-            for arm in sweep.arms if number % 2 else reversed(sweep.arms):
-                if arm in errors:
-                    continue
-                try:
-                    runs[arm].append(self._run(spec, arm, workload, number, gpus))
-                except TfPerfError as error:
-                    errors[arm] = error
-            self._report_round(number, rounds, runs, errors)
-            if spec.reference_arm in errors or len(errors) == len(runs):
+        spec, started = sweep.spec, self._clock.now()
+        state = _State(sweep, environment, cores_per_rank(spec, self._cores), other)
+        beside = f", each beside {other.name}" if other is not None else ""
+        most = "" if pace.planned <= pace.fewest or not pace.stops_early else "at most "
+        self._progress.line(
+            f"{spec.test}: {plural(len(sweep.arms), 'arm')}, {most}{plural(pace.planned, 'round')}{beside}"
+        )
+        for number in range(1, pace.planned + 1):
+            self._round(state, number, workload, gpus, other)
+            elapsed = self._clock.now() - started
+            self._report_round(state, number, pace.planned)
+            more = pace.may_go_on(number, elapsed, state.seconds_of_a_round)
+            look = pace.look(number, more=more)
+            if look is not None and state.open:
+                decided = settled(state.result(number, elapsed), look)
+                state.settled.update(decided)
+                self._report_look(state, decided, look)
+            if not more or not state.open:
                 break
-        return SweepResult(
-            sweep,
-            {arm: ArmResult(arm, tuple(runs[arm]), errors.get(arm)) for arm in sweep.arms},
-            _with_versions(environment, [run for each in runs.values() for run in each]),
-            rounds,
-            self._clock.now() - started,
-            cores_per_rank(spec, self._cores),
-        )
+        return state.result(number, self._clock.now() - started)
 
-    def _run(self, spec: SweepSpec, arm: Arm, workload: WorkloadDefinition, number: int, gpus: Sequence[str]) -> Run:
-        recipe = spec.recipe_of(arm)
-        job = Job(
-            workload=workload,
-            params=recipe.workload_params,
-            strategy=recipe.strategy,
-            options=recipe.strategy_options,
-            device=arm.device,
-            replicas=arm.replicas,
-            policy=self._config.measurement,
-            slowdown=spec.slowdown_of(arm),
-        )
-        timeout = spec.timeout or self._config.timeout
-        self._progress.status(f"{spec.test}: round {number}, {arm.label}")
-        started = self._clock.now()
-        tasks = place(spec, arm, gpus, self._cores)
-        traffic = None
-        with self._launcher.start(tasks, link=recipe.link, start_timeout=timeout) as cluster:
-            if recipe.link is not None:
-                cluster.start_sampling()
-            left = max(1.0, timeout - (self._clock.now() - started))
-            results = cluster.run(measure, job, timeout=left)
-            if recipe.link is not None:
-                traffic = cluster.stop_sampling()
-        run = aggregate(arm, number, [run for run in results.values() if run is not None])
-        return replace(run, traffic=traffic, hosts={str(task.id): task.host for task in tasks})
+    def _round(
+        self, state: _State, number: int, workload: WorkloadDefinition, gpus: Sequence[str], other: Side | None
+    ) -> None:
+        spec = state.sweep.spec
+        for arm in state.sweep.arms if number % 2 else reversed(state.sweep.arms):
+            if arm not in state.needed:
+                continue
+            started = self._clock.now()
+            try:
+                for is_other in _turns(number, both=arm in state.against):
+                    if is_other and other is not None:
+                        self._progress.status(f"{spec.test}: round {number}, {arm.label} at {other.name}")
+                        state.against[arm].append(other.run(spec, arm, number))
+                    else:
+                        state.runs[arm].append(self._runs.run(spec, arm, workload, number, gpus))
+            except TfPerfError as error:
+                state.errors[arm] = error
+            state.seconds[arm] = self._clock.now() - started
 
-    def _report_round(self, number: int, rounds: int, runs: dict[Arm, list[Run]], errors: dict[Arm, Exception]) -> None:
+    def _report_round(self, state: _State, number: int, planned: int) -> None:
         parts = []
-        for arm, measured in runs.items():
-            if arm in errors:
+        for arm, measured in state.runs.items():
+            if arm in state.errors:
                 parts.append(f"{arm.label} failed")
             elif measured and measured[-1].round == number:
-                parts.append(f"{arm.label} {format_number(measured[-1].throughput)} examples/s")
-        self._progress.line(f"  round {number}/{rounds}: {', '.join(parts)}")
+                there = f" (there {format_number(state.against[arm][-1].throughput)})" if state.against.get(arm) else ""
+                parts.append(f"{arm.label} {format_number(measured[-1].throughput)} examples/s{there}")
+        self._progress.line(f"  round {number}/{planned}: {', '.join(parts)}")
+
+    def _report_look(self, state: _State, decided: Mapping[int, str], look: Look) -> None:
+        """Say why a sweep ends before its last planned round, or goes on without some of its arms."""
+        rounds = f"{look.round} of {plural(look.planned, 'round')}"
+        if look.final:
+            self._progress.line(f"  no time for more than {rounds}")
+        elif decided and not look.last:
+            what = ", ".join(f"{state.sweep.arm_of(count).label} {text}" for count, text in sorted(decided.items()))
+            more = "; the others go on" if state.open else ""
+            self._progress.line(f"  decided after {rounds}: {what}{more}")
+
+
+class _State:
+    """A sweep under way."""
+
+    def __init__(self, sweep: Sweep, environment: Environment, cores: int | None, other: Side | None) -> None:
+        self.sweep = sweep
+        self.runs: dict[Arm, list[Run]] = {arm: [] for arm in sweep.arms}
+        self.against: dict[Arm, list[Run]] = {
+            arm: [] for arm in sweep.arms if other is not None and other.measures(arm)
+        }
+        self.errors: dict[Arm, Exception] = {}
+        self.seconds: dict[Arm, float] = {}
+        """What each arm took in its last round, at both revisions."""
+        self.settled: dict[int, str] = {}
+        self._environment = environment
+        self._cores = cores
+
+    @property
+    def open(self) -> list[int]:
+        """Replica counts that are neither settled nor lost."""
+        return [
+            count
+            for count in self.sweep.replicas
+            if count not in self.settled and not any(arm in self.errors for arm in self.sweep.arms_of(count))
+        ]
+
+    @property
+    def needed(self) -> set[Arm]:
+        return {arm for count in self.open for arm in self.sweep.arms_of(count)}
+
+    @property
+    def seconds_of_a_round(self) -> float:
+        """What another round would take: as long as the last one of every arm that is still needed."""
+        return sum(self.seconds.get(arm, 0.0) for arm in self.needed)
+
+    def result(self, rounds: int, seconds: float) -> SweepResult:
+        return SweepResult(
+            self.sweep,
+            {arm: ArmResult(arm, tuple(self.runs[arm]), self.errors.get(arm)) for arm in self.sweep.arms},
+            _with_versions(self._environment, [run for each in self.runs.values() for run in each]),
+            rounds,
+            seconds,
+            self._cores,
+            {arm: ArmResult(arm, tuple(measured), self.errors.get(arm)) for arm, measured in self.against.items()},
+        )
+
+
+def _turns(number: int, *, both: bool) -> tuple[bool, ...]:
+    """Who measures an arm in a round, in order, True being the other side: each is first in every other round."""
+    return (False,) if not both else (False, True) if number % 2 else (True, False)
 
 
 def _with_versions(environment: Environment, runs: Sequence[Run]) -> Environment:

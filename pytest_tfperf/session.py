@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime, timezone
+from functools import cached_property
 
-from pytest_tfperf.baseline.schema import Limits
-from pytest_tfperf.baseline.store import BaselineStore
+from pytest_tfperf.against.command import Invocation
+from pytest_tfperf.against.hold import held_definition
+from pytest_tfperf.against.other_side import OtherSide
+from pytest_tfperf.against.protocol import Line
+from pytest_tfperf.against.serve import Collected, Server
+from pytest_tfperf.baseline.store import BaselineStore, SavedFile
 from pytest_tfperf.cluster import ClusterLauncher
-from pytest_tfperf.comparison.effect import efficiencies
-from pytest_tfperf.comparison.judge import Floor, judge_arm
+from pytest_tfperf.comparison.tolerance import supported_tolerance
 from pytest_tfperf.config import PerfConfig
-from pytest_tfperf.diagnosis.ablation import what_difference_costs
-from pytest_tfperf.diagnosis.details import fact_lines, link_lines, step_lines
-from pytest_tfperf.errors import BaselineError, MeasurementError
+from pytest_tfperf.diagnosis.suspects import SuspectVerdict, suspects_sentence
+from pytest_tfperf.errors import BaselineError
+from pytest_tfperf.judging import Judge
 from pytest_tfperf.measurement import environment as environments
+from pytest_tfperf.measurement.clock import MonotonicClock
 from pytest_tfperf.measurement.gpus import visible_gpus
 from pytest_tfperf.measurement.provenance import git_provenance
+from pytest_tfperf.outcome import fails, left_open
+from pytest_tfperf.pacing import TimeBudget, gate_rounds
 from pytest_tfperf.plan import plan_sweeps
-from pytest_tfperf.records.arm import Device, Sweep, SweepSpec
-from pytest_tfperf.records.baseline import BaselineEntry, Provenance
-from pytest_tfperf.records.comparison import ArmVerdict, Verdict
+from pytest_tfperf.records.arm import Arm, Device, Sweep, SweepSpec
+from pytest_tfperf.records.baseline import Provenance
+from pytest_tfperf.records.comparison import ArmVerdict
 from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.look import Look
+from pytest_tfperf.records.run import Run
 from pytest_tfperf.records.sweep import SweepResult
-from pytest_tfperf.report.view import ArmView, arm_view
-from pytest_tfperf.rounds import Progress, SweepMeasurer
-from pytest_tfperf.stats.summary import coefficient_of_variation
-from pytest_tfperf.units import format_percent, plural
+from pytest_tfperf.report.view import ArmView
+from pytest_tfperf.rounds import SweepMeasurer
+from pytest_tfperf.runs import Progress, RunMeasurer
+from pytest_tfperf.saving import Saved, new_entry, outdated_by, why_unfit
+from pytest_tfperf.telling import ArmReport, arm_report
 from pytest_tfperf.workloads.base import WorkloadDefinition
-
-_MIN_ROUNDS_TO_SAVE = 3
-
-
-@dataclass(frozen=True)
-class ArmReport:
-    """One arm's measurement, the decision about it, and how it is told."""
-
-    result: SweepResult
-    verdict: ArmVerdict
-    view: ArmView
 
 
 class PerfSession:
@@ -47,29 +47,84 @@ class PerfSession:
 
     def __init__(self, config: PerfConfig, progress: Progress) -> None:
         self.config = config
-        self.saved: list[str] = []
-        """Lines about the baselines written so far, for the summary."""
+        self.saved: list[Saved] = []
+        """What was written so far, for the summary."""
         self._progress = progress
         self._store = BaselineStore(config.baselines)
         self._launcher = ClusterLauncher(launcher=config.launcher, keep_logs=config.keep_logs)
-        self._measurer = SweepMeasurer(config, self._launcher, progress)
+        clock = MonotonicClock()
+        self._time = TimeBudget(config, clock)
+        self._cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        self._runs = RunMeasurer(config, self._launcher, progress, self._cores)
+        self._measurer = SweepMeasurer(self._runs, progress, self._cores, clock)
+        self._judge = Judge(config, self._store, self._environment, self._cores)
         self._sweeps: Mapping[str, Sweep] = {}
         self._results: dict[str, SweepResult] = {}
         self._reports: dict[tuple[str, int], ArmReport] = {}
         self._environments: dict[Device, Environment] = {}
+        self._other: OtherSide | None = None
 
     @property
     def launcher(self) -> ClusterLauncher:
         return self._launcher
 
     @property
+    def other_logs(self) -> str:
+        """Folder of the logs of the other revision's tasks, if they are kept; empty without one."""
+        return self._other.logs if self._other else ""
+
+    @property
     def views(self) -> tuple[ArmView, ...]:
         """Every arm reported so far, in the order of measurement."""
         return tuple(report.view for report in self._reports.values())
 
+    @property
+    def left_open(self) -> tuple[str, ...]:
+        """What --tfperf-strict would fail of the arms that passed without it, in a word each."""
+        if self.config.strict:
+            return ()
+        return tuple(filter(None, (left_open(report.verdict, self.config) for report in self._reports.values())))
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What the suspects that were tried add up to: one sentence for each file, on each kind of device."""
+        found: dict[tuple[str, Device], list[SuspectVerdict]] = {}
+        for report in self._reports.values():
+            if report.suspect is not None:
+                spec = report.result.sweep.spec
+                found.setdefault((spec.test.partition("::")[0], spec.device), []).append(report.suspect)
+        return tuple(f"{file}, suspects on {device}: {suspects_sentence(v)}" for (file, device), v in found.items())
+
     def plan(self, selected: Iterable[tuple[SweepSpec, int]]) -> None:
         """Take the selected tests and replica counts; raises UsageError where two would share a baseline."""
         self._sweeps = plan_sweeps(selected)
+        self._judge.plan(self._sweeps.values())
+
+    def oppose(self, invocation: Invocation) -> None:
+        """Start the other revision's side; every sweep from now on is measured beside it.
+
+        Raises:
+            UsageError: this is no git repository, or it does not have the revision.
+            OtherSideError: the other side's interpreter cannot be started.
+        """
+        self._other = OtherSide(self.config, invocation)
+        commit, dirty = git_provenance(self.config.root, self.config.baselines)
+        here = f"commit {commit[:7]}{' with the uncommitted changes, which are measured too' if dirty else ''}"
+        self._progress.line(f"against {self._other.revision}, in the same rounds; this checkout is {here}")
+
+    def serve(self, collected: Collected, line: Line) -> None:
+        """Be the other side of a session that holds itself against this one, until it says stop or is gone."""
+
+        def ready() -> tuple[Mapping[str, Mapping[str, str]], str]:
+            self._launcher.wait_until_warm(self.config.timeout)
+            devices = {spec.device for spec, _ in collected.tests.values()}
+            logs = str(self._launcher.run_dir) if self.config.keep_logs else ""
+            return {device: self._environment(device).soft for device in devices}, logs
+
+        def measure(spec: SweepSpec, arm: Arm, workload: WorkloadDefinition, number: int) -> Run:
+            return self._runs.run(spec, arm, workload, number, _gpus(spec))
+
+        Server(collected, ready, measure, cores=self._cores, timeout=self.config.timeout).serve(line)
 
     def report(self, spec: SweepSpec, replicas: int, workload: WorkloadDefinition, nodeid: str) -> ArmReport:
         """Measure the sweep if it has not been, and judge the arm; `nodeid` is what reruns it.
@@ -80,20 +135,19 @@ class PerfSession:
         key = (spec.test, replicas)
         if key not in self._reports:
             result = self._measured(spec, replicas, workload)
-            self._reports[key] = self._judge(result, replicas, nodeid)
+            decision = self._judge.decision(spec.test, replicas)
+            self._reports[key] = arm_report(decision, result, self.config, nodeid)
         return self._reports[key]
 
     def fails(self, verdict: ArmVerdict) -> bool:
         """Whether a verdict fails the test under this session's settings."""
-        if self.config.require_baseline and not verdict.metrics:
-            return True
-        if self.config.save:
-            # What is about to replace the baseline is not held against it; a floor still counts.
-            return verdict.under_floor
-        return verdict.verdict is Verdict.REGRESSED
+        return fails(verdict, self.config)
 
     def save(self, spec: SweepSpec, replicas: int, *, passed: bool) -> None:
-        """Write the arm's baseline; `passed` is the outcome of its test.
+        """Add what was measured of the arm to its baseline; `passed` is the outcome of its test.
+
+        Stored sessions from which it differs, to the better or the worse, are replaced: that is another speed, and the
+        average of two speeds describes neither.
 
         Raises:
             BaselineError: it is not fit to be one, or cannot be written. Who asked to save must not be left to think
@@ -106,23 +160,45 @@ class PerfSession:
         refusal = self._refusal(report, replicas) if passed else "its test failed"
         if refusal and not (self.config.force_save and not self.config.smoke):
             raise BaselineError(f"{name} was not saved: {refusal}")
-        self.saved += [f"{name}: {file}" for file in self._store.save([self._entry(report, replicas)])]
+        commit, dirty = git_provenance(self.config.root, self.config.baselines)
+        entry = new_entry(report.result, replicas, Provenance(self._date, commit, dirty, name))
+        (file,) = self._store.save([entry], keep=self.config.keep_sessions, outdated=outdated_by(report.verdict))
+        self.saved.append(self._saved(name, file, report, replicas))
 
     def close(self) -> None:
-        self._launcher.close()
+        try:
+            if self._other is not None:
+                self._other.close()
+        finally:
+            self._launcher.close()
+            self._runs.close()
 
     def _measured(self, spec: SweepSpec, replicas: int, workload: WorkloadDefinition) -> SweepResult:
         if spec.test not in self._results:
             sweep = self._sweeps.get(spec.test) or Sweep(spec, (replicas,))
-            gpus = [gpu.identifier for gpu in visible_gpus()] if spec.device == "gpu" else []
-            self._results[spec.test] = self._measurer.measure(sweep, workload, self._environment(spec.device), gpus)
+            self._results[spec.test] = self._measure(sweep, workload)
         result = self._results[spec.test]
         error = result.error_of(replicas)
         if error is not None:
             raise error
-        if not result.paired(replicas).throughput:
-            raise MeasurementError(f"{spec.test}[{replicas}]: no round measured both this arm and its reference")
         return result
+
+    def _measure(self, sweep: Sweep, workload: WorkloadDefinition) -> SweepResult:
+        """Measure a sweep until it is judged, beside the other revision where there is one."""
+        spec = sweep.spec
+        opponent = self._other.opponent(sweep) if self._other else None
+        definition = held_definition(spec, self._cores)
+        side = self._other.side(sweep, definition, opponent) if self._other and opponent else None
+
+        def opposed(result: SweepResult) -> SweepResult:
+            return replace(result, opponent=side.opponent if side else opponent)
+
+        def settled(result: SweepResult, look: Look) -> Mapping[int, str]:
+            return self._judge.settled(opposed(result), look)
+
+        pace = self._time.pace(spec, sweeps=sum(test not in self._results for test in self._sweeps))
+        environment = self._environment(spec.device)
+        return opposed(self._measurer.measure(sweep, workload, environment, _gpus(spec), pace, settled, side))
 
     def _environment(self, device: Device) -> Environment:
         if device not in self._environments:
@@ -131,108 +207,30 @@ class PerfSession:
             )
         return self._environments[device]
 
-    def _judge(self, result: SweepResult, replicas: int, nodeid: str) -> ArmReport:
-        spec, runs = result.sweep.spec, result.paired(replicas)
-        baseline = self._store.find(result.environment, spec.baseline_name, replicas)
-        limits = self._store.limits(result.environment, spec.baseline_name, replicas)
-        verdict = judge_arm(
-            result.arm_of(replicas),
-            runs,
-            definition=result.definition,
-            baseline=baseline,
-            missing="" if baseline else self._why_missing(result.environment, spec, replicas),
-            floors=self._floors(limits, spec, replicas),
-            tolerance=self._tolerance(limits, spec, replicas),
-            policy=self.config.comparison,
-            versus=spec.against,
-            own_reference=result.sweep.is_own_reference(replicas),
-            smoke=self.config.smoke,
-        )
-        changes = environments.changed(baseline.environment.soft, result.environment.soft) if baseline else ()
-        view = arm_view(
-            verdict,
-            environment=result.environment,
-            soft_changes=changes,
-            warnings=result.warnings_of(replicas),
-            details=_details(result, verdict),
-            rounds=result.rounds,
-            seconds=result.seconds,
-            command=f'pytest "{nodeid}" --tfperf-rounds {2 * result.rounds}',
-        )
-        return ArmReport(result, verdict, view)
-
-    def _why_missing(self, environment: Environment, spec: SweepSpec, replicas: int) -> str:
-        elsewhere = [name for name in self._store.environments(spec.baseline_name) if name != environment.name]
-        text = f"no baseline of {spec.baseline_name} at {plural(replicas, 'replica')} for {environment.name}"
-        if elsewhere:
-            text += f" (there are some for: {', '.join(elsewhere)})"
-        return f"{text}; --tfperf-save stores one"
-
-    def _floors(self, limits: Limits, spec: SweepSpec, replicas: int) -> list[Floor]:
-        floors = []
-        if limits.floor is not None:
-            floors.append(Floor("efficiency", limits.floor, "the baseline file"))
-        elif replicas in spec.min_efficiency:
-            floors.append(Floor("efficiency", spec.min_efficiency[replicas], "the test"))
-        if replicas in spec.min_speedup:
-            floors.append(Floor("speedup", spec.min_speedup[replicas], "the test"))
-        return floors
-
-    def _tolerance(self, limits: Limits, spec: SweepSpec, replicas: int) -> float:
-        if limits.tolerance is not None:
-            return limits.tolerance
-        return spec.tolerance.get(replicas, self.config.comparison.tolerance)
-
     def _refusal(self, report: ArmReport, replicas: int) -> str:
         """Why an arm is not fit to be a baseline; empty where it is."""
-        spec, runs = report.result.sweep.spec, report.result.paired(replicas)
         if self.config.smoke:
             return f"not measured in full: {self.config.smoke}"
-        if len(runs.throughput) < _MIN_ROUNDS_TO_SAVE:
-            return (
-                f"{plural(len(runs.throughput), 'round')} do not show the noise; a baseline needs at least "
-                f"{_MIN_ROUNDS_TO_SAVE}"
-            )
-        limits = self._store.limits(report.result.environment, spec.baseline_name, replicas)
-        tolerance = self._tolerance(limits, spec, replicas)
-        noise = {
-            "T(1)": coefficient_of_variation(runs.reference),
-            f"T({replicas})": coefficient_of_variation(runs.throughput),
-            f"E({replicas})": coefficient_of_variation(efficiencies(runs.reference, runs.throughput, replicas)),
-        }
-        label, worst = max(noise.items(), key=lambda item: item[1])
-        if worst > tolerance:
-            return (
-                f"too noisy: runs of {label} vary by {format_percent(worst)} (standard deviation), its tolerance is "
-                f"{format_percent(tolerance)}; make the machine quieter or the tolerance wider"
-            )
-        return ""
+        result = report.result
+        return why_unfit(result, replicas, self._judge.tolerance(result.sweep.spec, replicas, result.environment))
 
-    def _entry(self, report: ArmReport, replicas: int) -> BaselineEntry:
-        spec, runs = report.result.sweep.spec, report.result.paired(replicas)
-        commit, dirty = git_provenance(self.config.root, self.config.baselines)
-        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return BaselineEntry(
-            workload=spec.workload,
-            strategy=spec.strategy,
-            variant=spec.variant,
-            replicas=replicas,
-            definition=report.result.definition,
-            environment=report.result.environment,
-            reference_throughput=runs.reference,
-            reference_step_time=runs.reference_step_time,
-            throughput=runs.throughput,
-            step_time=runs.step_time,
-            provenance=Provenance(now, commit, dirty, f"{spec.test}[{replicas}]"),
+    def _saved(self, name: str, file: SavedFile, report: ArmReport, replicas: int) -> Saved:
+        result, spec = report.result, report.result.sweep.spec
+        asked, rounds = self._judge.tolerance(spec, replicas, result.environment), gate_rounds(self.config, spec)
+        entry = self._store.find(result.environment, spec.baseline_name, replicas)
+        own_reference = result.sweep.is_own_reference(replicas)
+        if entry is None:  # somebody took the file away in the meantime
+            return Saved(name, file, asked, rounds, None)
+        support = supported_tolerance(
+            entry, asked=asked, rounds=rounds, policy=self.config.comparison, own_reference=own_reference
         )
+        return Saved(name, file, asked, rounds, support)
+
+    @cached_property
+    def _date(self) -> str:
+        """When this session first saved: one date for all its baselines, also of a test that some plugin runs again."""
+        return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _details(result: SweepResult, verdict: ArmVerdict) -> tuple[str, ...]:
-    """Of the arm, and of what it is held against, as their last runs show them."""
-    replicas, speedup = verdict.arm.replicas, verdict.figures.speedup
-    versus = result.sweep.spec.versus_arm(replicas)
-    lines = [what_difference_costs(speedup, verdict.versus)] if speedup else []
-    for arm in (result.arm_of(replicas), *([versus] if versus else [])):
-        run = result.results[arm].runs[-1]
-        lines += [f"{arm.label}, {line}" for line in (*step_lines(run), *fact_lines(run), *link_lines(run))]
-    return tuple(lines)
+def _gpus(spec: SweepSpec) -> list[str]:
+    return [gpu.identifier for gpu in visible_gpus()] if spec.device == "gpu" else []

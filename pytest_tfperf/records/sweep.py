@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from pytest_tfperf.records.against import Opponent
 from pytest_tfperf.records.arm import Arm, Scalar, Sweep
 from pytest_tfperf.records.environment import Environment
-from pytest_tfperf.records.run import ArmResult
+from pytest_tfperf.records.run import ArmResult, Run
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,14 @@ class SweepResult:
     results: Mapping[Arm, ArmResult]
     environment: Environment
     rounds: int
+    """Rounds measured; an arm that was decided sooner has fewer runs."""
     seconds: float
     cores_per_rank: int | None = None
     """CPU cores that each replica was pinned to; None on GPUs."""
+    against: Mapping[Arm, ArmResult] = field(default_factory=dict)
+    """The same arms at another revision, measured in the same rounds; empty where there is none."""
+    opponent: Opponent | None = None
+    """That revision, and what it has of this test."""
 
     @property
     def definition(self) -> dict[str, Scalar]:
@@ -41,33 +47,74 @@ class SweepResult:
         return {**self.sweep.spec.definition, **share}
 
     def arm_of(self, replicas: int) -> Arm:
-        spec = self.sweep.spec
-        return spec.reference_arm if self.sweep.is_own_reference(replicas) else spec.arm(replicas)
+        return self.sweep.arm_of(replicas)
 
     def error_of(self, replicas: int) -> Exception | None:
         """The fault that leaves the arm, its reference or what it is held against without a result."""
-        errors = (self.results[arm].error for arm in self._arms_of(replicas))
+        errors = (self.results[arm].error for arm in self.sweep.arms_of(replicas))
         return next((error for error in errors if error is not None), None)
 
     def paired(self, replicas: int) -> PairedRuns:
-        """Runs of the rounds in which every arm that the count needs was measured."""
-        by_round = [{run.round: run for run in self.results[arm].runs} for arm in self._arms_of(replicas)]
-        rounds = [number for number in by_round[0] if all(number in runs for runs in by_round)]
-        own, reference, *versus = ([runs[number] for number in rounds] for runs in by_round)
-        return PairedRuns(
-            reference=tuple(run.throughput for run in reference),
-            reference_step_time=tuple(run.step_time for run in reference),
-            throughput=tuple(run.throughput for run in own),
-            step_time=tuple(run.step_time for run in own),
-            versus=tuple(run.throughput for runs in versus for run in runs),
-        )
+        """Runs of the rounds in which every arm that the count needs was measured, at both revisions where two are."""
+        return _paired(self._rounds(replicas), *(self.results[arm].runs for arm in self.sweep.arms_of(replicas)))
+
+    def paired_against(self, replicas: int) -> PairedRuns | None:
+        """The other revision's runs in the very rounds of `paired`; None where it did not measure the arm."""
+        there = self._arms_against(replicas)
+        return _paired(self._rounds(replicas), *(self.against[arm].runs for arm in there)) if there else None
+
+    def _rounds(self, replicas: int) -> list[int]:
+        sides = [self.results[arm].runs for arm in self.sweep.arms_of(replicas)]
+        sides += [self.against[arm].runs for arm in self._arms_against(replicas)]
+        return [run.round for run in sides[0] if all(any(one.round == run.round for one in runs) for runs in sides)]
 
     def warnings_of(self, replicas: int) -> tuple[str, ...]:
         """What was odd about the runs, each once, in the order in which it was seen."""
-        runs = [run for arm in dict.fromkeys(self._arms_of(replicas)) for run in self.results[arm].runs]
-        return tuple(dict.fromkeys(f"{run.arm.label}, {warning}" for run in runs for warning in run.warnings))
+        odd = (f"{where}, {warning}" for where, run in self._runs_of(replicas) for warning in run.warnings)
+        return tuple(dict.fromkeys(odd))
 
-    def _arms_of(self, replicas: int) -> list[Arm]:
-        """The arm itself, its reference, and what it is held against, if anything."""
-        versus = self.sweep.spec.versus_arm(replicas)
-        return [self.arm_of(replicas), self.sweep.spec.reference_arm, *([versus] if versus else [])]
+    def disturbances_of(self, replicas: int) -> tuple[str, ...]:
+        """What disturbed the runs that count, each once: of the arm, its reference and what it is held against."""
+        return tuple(
+            dict.fromkeys(
+                f"{where}, round {run.round}: {disturbance}"
+                for where, run in self._runs_of(replicas)
+                for disturbance in run.disturbances
+            )
+        )
+
+    def repeats_of(self, replicas: int) -> tuple[str, ...]:
+        """Why runs of these arms were made again: a line for each run that was left out."""
+        return tuple(
+            f"{where}, round {run.round}, attempt {number}: {'; '.join(disturbances)}"
+            for where, run in self._runs_of(replicas)
+            for number, disturbances in enumerate(run.discarded, start=1)
+        )
+
+    def _runs_of(self, replicas: int) -> list[tuple[str, Run]]:
+        """Every run that the count's verdict is made of, at both revisions if there are two, and which it is."""
+        own = [run for arm in dict.fromkeys(self.sweep.arms_of(replicas)) for run in self.results[arm].runs]
+        found = [(run.arm.label, run) for run in own]
+        if self.opponent is not None:
+            there = [run for arm in dict.fromkeys(self._arms_against(replicas)) for run in self.against[arm].runs]
+            found += [(f"at {self.opponent.revision}, {run.arm.label}", run) for run in there]
+        return found
+
+    def _arms_against(self, replicas: int) -> list[Arm]:
+        """The arm and its reference, where the other revision measured both."""
+        arms = [self.arm_of(replicas), self.sweep.spec.reference_arm]
+        return arms if all(arm in self.against for arm in arms) else []
+
+
+def _paired(rounds: Sequence[int], own: Sequence[Run], reference: Sequence[Run], *versus: Sequence[Run]) -> PairedRuns:
+    def of_rounds(runs: Sequence[Run]) -> list[Run]:
+        by_round = {run.round: run for run in runs}
+        return [by_round[number] for number in rounds]
+
+    return PairedRuns(
+        reference=tuple(run.throughput for run in of_rounds(reference)),
+        reference_step_time=tuple(run.step_time for run in of_rounds(reference)),
+        throughput=tuple(run.throughput for run in of_rounds(own)),
+        step_time=tuple(run.step_time for run in of_rounds(own)),
+        versus=tuple(run.throughput for runs in versus for run in of_rounds(runs)),
+    )

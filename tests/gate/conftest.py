@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+
+HERE = str(Path(__file__).parent)
+UNWATCHED = "unwatched"
+"""A plugin in this folder."""
 
 SUITE = """
 import pytest
@@ -26,10 +31,13 @@ class Gate:
     """A folder with a suite and its baselines."""
 
     folder: Path
+    watched: bool = False
+    """Whether runs on a machine that is not quiet decide nothing, as they do for people. Not where a test is about a
+    slowdown that no neighbour can hide or make: it would then need a machine that does nothing else."""
 
     def run(self, *args: str, extra: str = "", suite: str | None = None) -> subprocess.CompletedProcess[str]:
         (self.folder / "test_suite.py").write_text(SUITE.format(extra=extra) if suite is None else suite)
-        return run_pytest(self.folder, args)
+        return run_pytest(self.folder, args if self.watched else ("-p", UNWATCHED, *args))
 
     @property
     def baseline_files(self) -> list[Path]:
@@ -48,7 +56,8 @@ def run_pytest(folder: Path, args: Sequence[str]) -> subprocess.CompletedProcess
         str(folder),
         *args,
     ]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([HERE, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False)
 
 
 def new_gate(tmp_path_factory: pytest.TempPathFactory, name: str) -> Gate:
@@ -71,3 +80,9 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Gate:
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Gate:
     """A gate without any baseline."""
     return new_gate(tmp_path_factory, "fresh")
+
+
+@pytest.fixture
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Gate:
+    """A gate without any baseline, where the machine around the runs counts."""
+    return replace(new_gate(tmp_path_factory, "watched"), watched=True)

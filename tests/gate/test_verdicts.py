@@ -1,6 +1,6 @@
 """The gate works: real clusters, a real slowdown, and the right test fails for the right reason.
 
-The slowdown triples a step's time, so that no noise of a busy machine can hide or make it.
+With the slowdown a step takes ten times as long, so that no noise of a busy machine can hide or make it.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.gate.conftest import Gate
+from tests.gate.conftest import SUITE, Gate
 
-SLOW_SCALING = ", slowdown={2: 2.0}"
-SLOW_REFERENCE = ', slowdown={"reference": 2.0}'
+SLOW_SCALING = ", slowdown={2: 9.0}"
+SLOW_REFERENCE = ', slowdown={"reference": 9.0}'
 
 
 def row(output: str, label: str) -> str:
@@ -24,6 +24,14 @@ def test_identical_code_passes(saved: Gate) -> None:
     done = saved.run()
     assert done.returncode == 0, done.stdout
     assert "regressed" not in done.stdout
+
+
+def test_identical_code_is_decided_before_the_planned_rounds_where_its_tolerance_is_wide(saved: Gate) -> None:
+    done = saved.run("--tfperf-strict", suite=SUITE.format(extra="").replace("tolerance=0.4", "tolerance=0.95"))
+    assert done.returncode == 0, done.stdout
+    assert "decided after 2 of 5 rounds: T(2) unchanged" in done.stdout
+    assert "round 3/5" not in done.stdout
+    assert "1 unchanged" in done.stdout
 
 
 def test_slower_scaling_fails_and_names_tn_and_en(saved: Gate, tmp_path: Path) -> None:
@@ -54,7 +62,7 @@ def test_a_slower_reference_fails_naming_t1_though_efficiency_rose(saved: Gate) 
 
 
 def test_faster_is_improved_and_passes(fresh: Gate) -> None:
-    slow = fresh.run("--tfperf-force-save", extra=', slowdown={2: 2.0, "reference": 2.0}')
+    slow = fresh.run("--tfperf-force-save", "--tfperf-rounds=5", extra=', slowdown={2: 9.0, "reference": 9.0}')
     assert slow.returncode == 0, slow.stdout
     done = fresh.run()
     assert done.returncode == 0, done.stdout

@@ -68,6 +68,8 @@ def test_it(colour, tfperf):
         ('"smallconv", strategy="ps_async", ps=0', "*ps*0*"),
         ('"smallconv", strategy="single", min_speedup=2', "*argument 'min_speedup' needs 'versus'*"),
         ('"smallconv", strategy="single", versus="single"', "*'versus' describes the very thing*"),
+        ('"smallconv", strategy="ps_async", suspect=3', "*argument 'suspect' takes words*not 3"),
+        ('"smallconv", strategy="ps_sync", suspect="bytes"', "*argument 'suspect' needs 'versus'*'ps_sync' is synchr*"),
         ('"smallconv", strategy="single", versus=3', "*argument 'versus' takes a strategy*3*"),
         ('"smallconv", strategy="single", versus={"ps": 2}', "*unknown argument 'ps'*"),
         ('"smallconv", strategy="single", versus={"batch_size": 1}, min_speedup=-2', "*'min_speedup' takes*-2*"),

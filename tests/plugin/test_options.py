@@ -11,7 +11,9 @@ from pytest_tfperf.fixtures import SESSION
     ("args", "message"),
     [
         (["--tfperf-rounds=0"], "*--tfperf-rounds*above 0, not 0*"),
+        (["--tfperf-max-time=0"], "*--tfperf-max-time (or tfperf_max_time) must be above 0, not 0.0*"),
         (["--tfperf-timeout=-1"], "*--tfperf-timeout*above 0, not -1.0*"),
+        (["--tfperf-keep-sessions=0"], "*--tfperf-keep-sessions (or tfperf_keep_sessions) must be above 0, not 0*"),
         (["--tfperf-tolerance=5"], "*--tfperf-tolerance is a fraction below 1*5.0*"),
     ],
 )
@@ -25,6 +27,10 @@ def test_a_value_out_of_range_is_a_usage_error(pytester: pytest.Pytester, args: 
     ("line", "message"),
     [
         ("tfperf_rounds = many", "*tfperf_rounds = 'many' in *: not int*"),
+        ("tfperf_max_time = soon", "*tfperf_max_time = 'soon' in *: not float*"),
+        ("tfperf_strict = perhaps", "*perhaps*"),
+        ("tfperf_rounds = 0", "*tfperf_rounds*must be above 0, not 0*"),
+        ("tfperf_keep_sessions = -3", "*tfperf_keep_sessions*must be above 0, not -3*"),
         ("tfperf_launcher = rocket", "*tfperf_launcher is auto, zygote or spawn, not 'rocket'*"),
     ],
 )
@@ -36,18 +42,36 @@ def test_a_wrong_ini_value_is_a_usage_error(pytester: pytest.Pytester, line: str
 
 
 def test_the_command_line_wins_over_the_ini_file(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\ntfperf_rounds = 7\ntfperf_tolerance = 0.2\ntfperf_baselines = stored\n")
+    pytester.makeini(
+        "[pytest]\ntfperf_rounds = 7\ntfperf_tolerance = 0.2\ntfperf_baselines = stored\ntfperf_keep_sessions = 9\n"
+    )
     config = pytester.parseconfigure("--tfperf-rounds=3")
     perf = config.stash[SESSION].config
-    assert (perf.rounds, perf.forced_rounds, perf.comparison.tolerance) == (3, 3, 0.2)
+    assert (perf.rounds, perf.forced_rounds, perf.comparison.tolerance) == (7, 3, 0.2)
     assert perf.baselines == pytester.path / "stored"
+    assert perf.keep_sessions == 9
     assert not perf.save
 
 
 def test_defaults(pytester: pytest.Pytester) -> None:
     perf = pytester.parseconfigure().stash[SESSION].config
-    assert (perf.rounds, perf.comparison.tolerance, perf.save, perf.smoke) == (5, 0.05, False, "")
+    assert (perf.rounds, perf.comparison.tolerance, perf.save, perf.smoke) == (5, 0.03, False, "")
     assert perf.baselines == pytester.path / "baselines"
+    assert perf.keep_sessions == 5
+    assert (perf.strict, perf.max_time, perf.forced_rounds) == (False, None, None)
+
+
+def test_strict_and_the_time_limit_can_be_ini_values(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\ntfperf_strict = true\ntfperf_max_time = 90\n")
+    perf = pytester.parseconfigure().stash[SESSION].config
+    assert (perf.strict, perf.max_time) == (True, 90.0)
+    perf = pytester.parseconfigure("--tfperf-max-time=30").stash[SESSION].config
+    assert perf.max_time == 30.0
+    assert pytester.parseconfigure("-o", "tfperf_strict=false").stash[SESSION].config.strict is False
+
+
+def test_strict_on_the_command_line(pytester: pytest.Pytester) -> None:
+    assert pytester.parseconfigure("--tfperf-strict").stash[SESSION].config.strict
 
 
 def test_force_save_saves(pytester: pytest.Pytester) -> None:

@@ -1,0 +1,105 @@
+"""What a reader gets to see of a decision about an arm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_tfperf.against.hold import Held, other_fact_lines
+from pytest_tfperf.config import PerfConfig
+from pytest_tfperf.diagnosis.ablation import what_difference_costs
+from pytest_tfperf.diagnosis.details import fact_lines, link_lines, step_lines
+from pytest_tfperf.diagnosis.findings import findings
+from pytest_tfperf.diagnosis.straggler import own_pace_lines
+from pytest_tfperf.diagnosis.suspects import SuspectVerdict, try_counting, try_suspect
+from pytest_tfperf.judging import Decision
+from pytest_tfperf.measurement import environment as environments
+from pytest_tfperf.outcome import left_open
+from pytest_tfperf.records.arm import SweepSpec
+from pytest_tfperf.records.comparison import ArmVerdict, Verdict
+from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.report.view import ArmView, arm_view
+from pytest_tfperf.units import plural
+
+_MOST_ASKED_FOR = 30
+"""Rounds beyond which a rerun is not worth its time."""
+
+
+@dataclass(frozen=True)
+class ArmReport:
+    """One arm's measurement, the decision about it, and how it is told."""
+
+    result: SweepResult
+    verdict: ArmVerdict
+    view: ArmView
+    suspect: SuspectVerdict | None = None
+
+
+def arm_report(decision: Decision, result: SweepResult, config: PerfConfig, nodeid: str) -> ArmReport:
+    """Make the report of an arm; `result` is the sweep as it is in the end, and `nodeid` is what reruns the arm."""
+    verdict, held, then = decision.verdict, decision.held, decision.result
+    replicas = verdict.arm.replicas
+    before = held.baseline.environment.soft if held.baseline else None
+    planned = verdict.look.planned if verdict.look else then.rounds
+    suspect = _suspect(then.sweep.spec, verdict)
+    view = arm_view(
+        verdict,
+        environment=then.environment,
+        soft_changes=() if before is None else environments.changed(before, then.environment.soft),
+        warnings=then.warnings_of(replicas),
+        findings=findings(then, verdict),
+        details=(*_new_here(then, held), *_details(then, verdict, suspect)),
+        rounds=then.rounds,
+        planned=planned,
+        seconds=then.seconds,
+        command=f'pytest "{nodeid}" --tfperf-rounds {rounds_to_rerun(verdict, planned)}'
+        + (f" --tfperf-against {config.against}" if then.opponent else ""),
+        against=then.opponent.revision if then.opponent else None,
+        strict=left_open(verdict, config) if config.strict else "",
+    )
+    return ArmReport(result, verdict, view, suspect)
+
+
+def rounds_to_rerun(verdict: ArmVerdict, planned: int) -> int:
+    """As many as would decide what is left open, if known and more than `planned`; twice `planned` otherwise."""
+    needed = [
+        metric.comparison.rounds_needed or 0
+        for metric in verdict.metrics
+        if verdict.verdict is Verdict.INCONCLUSIVE and metric.verdict is Verdict.INCONCLUSIVE and not metric.excused
+    ]
+    most = min(max(needed, default=0), _MOST_ASKED_FOR)
+    return most if most > planned else 2 * planned
+
+
+def _suspect(spec: SweepSpec, verdict: ArmVerdict) -> SuspectVerdict | None:
+    """What the arm says of the suspect that its test names."""
+    if not spec.suspect:
+        return None
+    name, figures, replicas = spec.suspect, verdict.figures, verdict.arm.replicas
+    if len(spec.replicas) > 1:
+        name += f", {plural(replicas, 'replica')}"
+    if figures.speedup is None:
+        return try_counting(name, figures.efficiency, replicas)
+    return try_suspect(name, figures.speedup)
+
+
+def _new_here(result: SweepResult, held: Held) -> tuple[str, ...]:
+    """Why the other revision says nothing of the arm: no failure tells it, since that passes."""
+    return (held.missing,) if result.opponent and held.missing else ()
+
+
+def _details(result: SweepResult, verdict: ArmVerdict, suspect: SuspectVerdict | None) -> tuple[str, ...]:
+    """Of the arm, and of what it is held against, as their last runs show them."""
+    spec, replicas, speedup = result.sweep.spec, verdict.arm.replicas, verdict.figures.speedup
+    versus = spec.versus_arm(replicas)
+    if suspect is not None:
+        lines = [suspect.line]
+    else:
+        lines = [what_difference_costs(speedup, verdict.versus)] if speedup else []
+    for arm in (result.arm_of(replicas), *([versus] if versus else [])):
+        runs = result.results[arm].runs
+        known = (*step_lines(runs[-1]), *own_pace_lines(runs), *fact_lines(runs[-1]), *link_lines(runs[-1]))
+        lines += [f"{arm.label}, {line}" for line in known]
+    if versus and speedup and spec.versus and spec.versus.workload_params == spec.recipe.workload_params:
+        # Of the same batches, so it is an efficiency too: E(N) over S(N).
+        lines.append(f"{versus.label}, efficiency: {verdict.figures.efficiency.value / speedup.value:.3f}")
+    return (*lines, *other_fact_lines(result, replicas))

@@ -117,6 +117,7 @@ class Judge:
             baseline=held.baseline,
             missing=held.missing,
             against=held.runs,
+            held_against="the baseline" if result.opponent is None else str(result.opponent.revision),
             floors=_floors(stored.limits, spec, replicas),
             tolerance=self._tolerance(stored.limits, spec, replicas),
             policy=self._config.comparison,

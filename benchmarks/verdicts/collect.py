@@ -3,8 +3,8 @@
     python benchmarks/verdicts/collect.py --hours 3 [--pause 15] [--out benchmarks/verdicts/data/pool.jsonl.gz]
 
 A block is a run of T(1) and one of T(2), as a round of a gate is; two blocks of identical code are followed by one
-whose steps take 10 % longer in both arms. Every step is a window of its own, so that peers that look at single
-steps can be given them. A line of the file is one run. Runs are appended, so the collection may be stopped and gone on with.
+whose steps take 10 % longer in both arms. Every step is a window of its own, so that peers that look at single steps
+can be given them. A line of the file is one run. Runs are appended, so the collection may be stopped and gone on with.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ def judge_arm(
     look: Look,
     hypotheses: int,
     against: PairedRuns | None = None,
+    held_against: str = "the baseline",
     versus: str = "",
     own_reference: bool = False,
     disturbed: Sequence[str] = (),
@@ -50,6 +51,7 @@ def judge_arm(
         look: how many rounds there are, and how many there may be.
         hypotheses: figures and floors that the whole session judges, see `hypotheses_of`.
         against: runs of another revision in the same rounds; they are judged instead of the baseline's own.
+        held_against: what `baseline` is, for the reader.
         versus: what S(N) is the ratio to, for the reader.
         own_reference: True where T(N) is T(1), so that E(N) is not judged.
         disturbed: why runs among these cannot be trusted; nothing is decided then.
@@ -76,7 +78,7 @@ def judge_arm(
     elif known is None:
         verdict = Verdict.INCOMPARABLE
         different = _differences(definition, baseline.definition)
-        reasons.append("the baseline measured something else: " + "; ".join(different))
+        reasons.append(f"{held_against} measured something else: " + "; ".join(different))
     else:
         comparisons = compare_arm(runs, known, against, arm.label, tolerance, errors, own_reference=own_reference)
         metrics = _together(tuple(judge_metric(each, tolerance) for each in comparisons))
@@ -105,7 +107,7 @@ def judge_arm(
         look,
         settled=verdict is Verdict.REGRESSED or not still_open,
     )
-    return _undecided(decided, disturbed) if disturbed else decided
+    return _undecided(decided) if disturbed else decided
 
 
 def hypotheses_of(replicas: Sequence[int], floors: int, *, own_reference: bool) -> int:
@@ -206,9 +208,8 @@ def _hope(metrics: Sequence[MetricVerdict], look: Look, last: Errors) -> bool:
     return all(may_be_assured(metric.comparison, metric.tolerance, look, last) for metric in counting)
 
 
-def _undecided(decided: ArmVerdict, disturbed: Sequence[str]) -> ArmVerdict:
+def _undecided(decided: ArmVerdict) -> ArmVerdict:
     """The figures stay, the decision goes: what was measured is not the code's speed."""
-    reason = "runs were disturbed, so nothing is decided: " + "; ".join(disturbed)
     compared = decided.verdict not in (Verdict.NO_BASELINE, Verdict.INCOMPARABLE)
     floors = tuple(_open(floor) for floor in decided.floors)
     return replace(
@@ -218,7 +219,7 @@ def _undecided(decided: ArmVerdict, disturbed: Sequence[str]) -> ArmVerdict:
             replace(metric, verdict=Verdict.INCONCLUSIVE, reason="", excused=False) for metric in decided.metrics
         ),
         floors=floors,
-        reasons=(reason, *(() if compared else decided.reasons)),
+        reasons=("nothing is decided, as runs that count were disturbed", *(() if compared else decided.reasons)),
         # Further rounds do not make those runs count.
         settled=decided.settled or compared,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Protocol
 
 from pytest_tfperf.config import MeasurementPolicy
@@ -46,6 +47,8 @@ class Loop:
         self._policy = policy
         self._agree = agree
         self._slowdown = slowdown
+        self._quickest = inf
+        """Seconds of a step, in the quickest window so far."""
         self._steps = 0
         self._losses: list[float] = []
 
@@ -102,7 +105,10 @@ class Loop:
             self._step.run()
         self._losses.append(self._step.wait())
         if self._slowdown:
-            # At the end and not after each step: a wait there would also take away the overlap of host and device.
-            self._clock.sleep(self._slowdown * (self._clock.now() - start))
+            # At the end and not after each step: a wait there would also take away the overlap of host and device. By
+            # the quickest step: one in which this task waited for another's sleep would lengthen its own sleep, and so
+            # on for ever.
+            self._quickest = min(self._quickest, (self._clock.now() - start) / steps)
+            self._clock.sleep(self._slowdown * self._quickest * steps)
         self._steps += steps
         return Window(start, self._clock.now(), steps)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-HERE = str(Path(__file__).parent)
 UNWATCHED = "unwatched"
 """A plugin in this folder."""
 
@@ -56,8 +55,13 @@ def run_pytest(folder: Path, args: Sequence[str]) -> subprocess.CompletedProcess
         str(folder),
         *args,
     ]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([HERE, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    env = {**os.environ, "PYTHONPATH": python_path()}
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False)
+
+
+def python_path() -> str:
+    """With this folder, so that its plugin is found."""
+    return os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
 
 
 def new_gate(tmp_path_factory: pytest.TempPathFactory, name: str) -> Gate:

@@ -180,12 +180,12 @@ def test_a_loss_that_looks_sure_but_is_not_yet_asks_for_more_rounds() -> None:
     assert "a loss as large as it looks would be certain after more rounds" in verdict.reasons[0]
 
 
-def test_disturbed_runs_decide_nothing_and_say_why() -> None:
+def test_disturbed_runs_decide_nothing() -> None:
     verdict = judged(four=10000, floor=0.95, disturbed=["T(4), round 2: too hot"])
     assert verdict.verdict is Verdict.INCONCLUSIVE
     assert set(by_label(verdict).values()) == {"inconclusive"}
     assert verdict.floors[0].verdict is Verdict.INCONCLUSIVE
-    assert verdict.reasons == ("runs were disturbed, so nothing is decided: T(4), round 2: too hot",)
+    assert verdict.reasons == ("nothing is decided, as runs that count were disturbed",)
     assert what_moved(verdict) == ""
     assert verdict.metrics[1].comparison.change.value == pytest.approx(10000 / 20500)
 

@@ -308,7 +308,7 @@ def test_disturbed_runs_never_decide(now: Side, before: list[Side], stored: str,
     assert verdict.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.UNCHANGED)
     assert all(metric.verdict is Verdict.INCONCLUSIVE and not metric.excused for metric in verdict.metrics)
     assert all(each.verdict is Verdict.INCONCLUSIVE and not each.open for each in verdict.floors)
-    assert "too hot" in verdict.reasons[0]
+    assert "runs that count were disturbed" in verdict.reasons[0]
 
 
 @given(sides(rounds=1), baselines)

@@ -104,6 +104,11 @@ def test_slowdown_lengthens_the_steps_by_its_fraction() -> None:
     assert longer.seconds / longer.steps == pytest.approx(1.5 * usual.seconds / usual.steps)
 
 
+def test_a_step_that_waited_for_a_slowed_peer_is_not_slowed_for_that_too() -> None:
+    loop, _ = loop_of([0.1, 1.0], then=0.1, slowdown=9.0)
+    assert [loop.window(1).seconds for _ in range(3)] == pytest.approx([0.1 + 0.9, 1.0 + 0.9, 0.1 + 0.9])
+
+
 def test_all_tasks_follow_the_slowest_in_warm_up_and_window_size() -> None:
     clock = FakeClock()
     step = ScriptedStep(clock, [5.0], then=0.1)

@@ -104,7 +104,7 @@ class Loop:
         for _ in range(steps):
             self._step.run()
         self._losses.append(self._step.wait())
-        if self._slowdown:
+        if self._slowdown and self._steps:  # not after the first step, most of which is compiling
             # At the end and not after each step: a wait there would also take away the overlap of host and device. By
             # the quickest step: one in which this task waited for another's sleep would lengthen its own sleep, and so
             # on for ever.

@@ -74,7 +74,7 @@ def new_gate(tmp_path_factory: pytest.TempPathFactory, name: str) -> Gate:
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Gate:
     """A gate whose baseline was saved from code without a slowdown."""
     gate = new_gate(tmp_path_factory, "saved")
-    done = gate.run("--tfperf-force-save")
+    done = gate.run("--tfperf-force-save", "--tfperf-rounds=5")
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(gate.baseline_files) == 1
     return gate

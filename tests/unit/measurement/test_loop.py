@@ -105,8 +105,14 @@ def test_slowdown_lengthens_the_steps_by_its_fraction() -> None:
 
 
 def test_a_step_that_waited_for_a_slowed_peer_is_not_slowed_for_that_too() -> None:
-    loop, _ = loop_of([0.1, 1.0], then=0.1, slowdown=9.0)
-    assert [loop.window(1).seconds for _ in range(3)] == pytest.approx([0.1 + 0.9, 1.0 + 0.9, 0.1 + 0.9])
+    loop, _ = loop_of([5.0, 0.1, 1.0], then=0.1, slowdown=9.0)
+    seconds = [loop.window(1).seconds for _ in range(4)]
+    assert seconds[1:] == pytest.approx([0.1 + 0.9, 1.0 + 0.9, 0.1 + 0.9])
+
+
+def test_the_step_that_compiles_is_not_slowed() -> None:
+    loop, _ = loop_of([5.0], then=0.1, slowdown=9.0)
+    assert loop.window(1).seconds == pytest.approx(5.0)
 
 
 def test_all_tasks_follow_the_slowest_in_warm_up_and_window_size() -> None:

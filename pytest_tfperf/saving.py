@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_tfperf.baseline.entry import entry_of
 from pytest_tfperf.baseline.merge import Outdated
 from pytest_tfperf.baseline.store import SavedFile
 from pytest_tfperf.comparison.effect import efficiencies
 from pytest_tfperf.comparison.tolerance import Support
 from pytest_tfperf.pacing import FEWEST_TO_SAVE
-from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
+from pytest_tfperf.records.baseline import BaselineEntry, Provenance
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.stats.summary import coefficient_of_variation
@@ -90,23 +91,14 @@ def why_unfit(result: SweepResult, replicas: int, tolerance: float) -> str:
 
 def new_entry(result: SweepResult, replicas: int, provenance: Provenance) -> BaselineEntry:
     """Make the entry whose only session is this measurement of an arm."""
-    spec, runs = result.sweep.spec, result.paired(replicas)
-    session = BaselineSession(
-        provenance=provenance,
-        soft=result.environment.soft,
-        reference_throughput=runs.reference,
-        reference_step_time=runs.reference_step_time,
-        throughput=runs.throughput,
-        step_time=runs.step_time,
-    )
-    return BaselineEntry(
-        workload=spec.workload,
-        strategy=spec.strategy,
-        variant=spec.variant,
-        replicas=replicas,
+    return entry_of(
+        result.sweep.spec,
+        replicas,
+        result.paired(replicas),
+        provenance,
         definition=result.definition,
         hard=result.environment.hard,
-        sessions=(session,),
+        soft=result.environment.soft,
     )
 
 

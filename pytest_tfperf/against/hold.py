@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_tfperf.baseline.entry import NO_RUNS, entry_of
 from pytest_tfperf.diagnosis.details import fact_lines
 from pytest_tfperf.plan import cores_per_rank
 from pytest_tfperf.records.arm import Scalar, SweepSpec
-from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
+from pytest_tfperf.records.baseline import BaselineEntry, Provenance
 from pytest_tfperf.records.sweep import PairedRuns, SweepResult
 from pytest_tfperf.units import plural
 
@@ -51,22 +52,14 @@ def held_opponent(result: SweepResult, replicas: int, definition: Mapping[str, S
     if missing:
         return Held(None, None, definition, missing)
     spec = result.sweep.spec
-    session = BaselineSession(
-        provenance=Provenance("", opponent.revision.commit, False, f"{spec.test}[{replicas}]"),
-        soft=opponent.soft,
-        reference_throughput=runs.reference if runs else (),
-        reference_step_time=runs.reference_step_time if runs else (),
-        throughput=runs.throughput if runs else (),
-        step_time=runs.step_time if runs else (),
-    )
-    entry = BaselineEntry(
-        workload=spec.workload,
-        strategy=spec.strategy,
-        variant=spec.variant,
-        replicas=replicas,
+    entry = entry_of(
+        spec,
+        replicas,
+        runs or NO_RUNS,
+        Provenance("", opponent.revision.commit, False, f"{spec.test}[{replicas}]"),
         definition=opponent.definition,
         hard=result.environment.hard,
-        sessions=(session,),
+        soft=opponent.soft,
     )
     return Held(entry, runs, definition, "")
 

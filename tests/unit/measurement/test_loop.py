@@ -10,19 +10,9 @@ import pytest
 from pytest_tfperf.config import MeasurementPolicy
 from pytest_tfperf.measurement.loop import Loop
 from pytest_tfperf.measurement.steady_state import is_steady, truncation_point
+from tests.unit.fakes import FakeClock
 
 POLICY = MeasurementPolicy(window_seconds=1.0, windows=4, warmup_min_steps=5, warmup_max_seconds=100.0)
-
-
-class FakeClock:
-    def __init__(self) -> None:
-        self.time = 1000.0
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
 
 
 class ScriptedStep:

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_tfperf.measurement.pace import SECONDS, STEPS, measure_pace, pace_of_windows
 from pytest_tfperf.records.run import Window
-from tests.unit.measurement.test_loop import FakeClock
+from tests.unit.fakes import FakeClock
 
 
 def scripted(clock: FakeClock, durations: list[float], then: float) -> tuple[Callable[[], None], list[float]]:

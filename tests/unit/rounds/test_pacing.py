@@ -12,7 +12,7 @@ from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.pacing import Pace, TimeBudget, gate_rounds, planned_rounds
 from pytest_tfperf.records.arm import Recipe, SweepSpec
 from pytest_tfperf.records.look import Look
-from tests.unit.rounds.fakes import FakeClock
+from tests.unit.fakes import FakeClock
 
 SPEC = SweepSpec("t.py::test_a", "mlp", Recipe("ps_async"), Recipe("single"), (2,), "cpu")
 CONFIG = PerfConfig(root=Path(), baselines=Path())

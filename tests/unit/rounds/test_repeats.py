@@ -14,7 +14,7 @@ from pytest_tfperf.records.arm import Arm, Recipe, SweepSpec
 from pytest_tfperf.records.run import Run
 from pytest_tfperf.runs import RunMeasurer
 from pytest_tfperf.workloads.base import WorkloadDefinition
-from tests.unit.rounds.fakes import Lines
+from tests.unit.fakes import Lines
 
 HOT, CAPPED = "too hot", "power limit under its default"
 SPEC = SweepSpec(

@@ -16,7 +16,7 @@ from pytest_tfperf.records.run import Run
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.rounds import SweepMeasurer
 from pytest_tfperf.workloads.base import WorkloadDefinition
-from tests.unit.rounds.fakes import FakeClock, Lines
+from tests.unit.fakes import FakeClock, Lines
 
 SPEC = SweepSpec(
     test="test_a.py::test_a",

@@ -1,0 +1,41 @@
+"""Measured runs in the form in which a baseline holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pytest_tfperf.records.arm import Scalar, SweepSpec
+from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
+from pytest_tfperf.records.sweep import PairedRuns
+
+NO_RUNS = PairedRuns((), (), (), ())
+
+
+def entry_of(
+    spec: SweepSpec,
+    replicas: int,
+    runs: PairedRuns,
+    provenance: Provenance,
+    *,
+    definition: Mapping[str, Scalar],
+    hard: Mapping[str, str | int],
+    soft: Mapping[str, str],
+) -> BaselineEntry:
+    """Make an entry whose only session is these runs."""
+    session = BaselineSession(
+        provenance=provenance,
+        soft=soft,
+        reference_throughput=runs.reference,
+        reference_step_time=runs.reference_step_time,
+        throughput=runs.throughput,
+        step_time=runs.step_time,
+    )
+    return BaselineEntry(
+        workload=spec.workload,
+        strategy=spec.strategy,
+        variant=spec.variant,
+        replicas=replicas,
+        definition=definition,
+        hard=hard,
+        sessions=(session,),
+    )

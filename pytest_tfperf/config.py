@@ -61,6 +61,8 @@ class PerfConfig:
     timeout: float = 600.0
     """Deadline in seconds of one run: from the start of its processes to their results."""
     launcher: Launcher = "auto"
+    compile_cache: bool = True
+    """Runs of the session use again what XLA has compiled and tuned in it before."""
     keep_logs: bool = False
     against: str = ""
     """Where not empty: the git revision that is measured in the same rounds, and that this checkout is held against."""

@@ -66,6 +66,18 @@ def add_options(parser: pytest.Parser) -> None:
         help="how fresh processes are made: forked from one that imported TensorFlow, or started anew (default: auto)",
     )
     group.addoption(
+        "--tfperf-compile-cache",
+        action="store_true",
+        default=None,
+        help="use again what XLA has compiled and tuned in an earlier run of the session (default)",
+    )
+    group.addoption(
+        "--no-tfperf-compile-cache",
+        action="store_false",
+        dest="tfperf_compile_cache",
+        help="have every run compile afresh",
+    )
+    group.addoption(
         "--tfperf-against",
         metavar="REV",
         help="measure this git revision too, in the same rounds, and judge against it instead of the stored baselines",
@@ -87,6 +99,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("tfperf_window", "length of a timed window in seconds", default="")
     parser.addini("tfperf_timeout", "deadline of one run in seconds", default="")
     parser.addini("tfperf_launcher", "auto, zygote or spawn", default="")
+    parser.addini("tfperf_compile_cache", "use again what XLA has compiled in the session", type="bool", default=True)
 
 
 def add_markers(config: pytest.Config) -> None:
@@ -144,6 +157,7 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         max_time=positive("max_time", float, None),
         timeout=positive("timeout", float, PerfConfig.timeout),
         launcher=cast("Launcher", launcher),
+        compile_cache=_compile_cache(config),
         keep_logs=bool(config.getoption("tfperf_keep_logs")),
         against=against,
         against_python=_against_python(config, against),
@@ -180,6 +194,11 @@ def _against_python(config: pytest.Config, against: str) -> str:
     if not (os.path.isfile(path) and os.access(path, os.X_OK)):
         raise UsageError(f"--tfperf-against-python {given}: {path} is no program that can be run")
     return path
+
+
+def _compile_cache(config: pytest.Config) -> bool:
+    given = config.getoption("tfperf_compile_cache")
+    return bool(config.getini("tfperf_compile_cache") if given is None else given)
 
 
 def _benchmark_disabled(config: pytest.Config) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,10 @@ from pytest_tfperf.session import PerfSession
 from pytest_tfperf.workloads import registry
 
 __all__ = ["tf_cluster", "tfperf", "tfperf_replicas"]
+
+
+_DURATIONS = "tfperf/durations"
+"""Key of pytest's cache, which is of this machine."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -121,6 +126,24 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         if perf.config.against:
             handover.oppose(session)
         perf.launcher.warm_up()
+        if perf.config.serve is None:
+            perf.announce(_history(session.config))
+
+
+def _history(config: pytest.Config) -> dict[str, Any]:
+    """What earlier sessions took; empty where pytest keeps no cache, or somebody else's is there."""
+    cache = getattr(config, "cache", None)
+    known = cache.get(_DURATIONS, {}) if cache is not None else {}
+    return known if isinstance(known, dict) else {}
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    cache = getattr(session.config, "cache", None)
+    if cache is not None and session.config.stash[SESSION].config.serve is None:
+        before = _history(session.config)
+        after = session.config.stash[SESSION].took(before)
+        if after != before:
+            cache.set(_DURATIONS, after)
 
 
 def _is_skipped(item: pytest.Item) -> bool:
@@ -161,6 +184,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line(tally(view.verdict for view in perf.views))
     if perf.left_open:
         terminalreporter.write_line(f"--tfperf-strict would fail {tally(perf.left_open)}", yellow=True)
+    if str(perf.duration):
+        terminalreporter.write_line(str(perf.duration))
     for saved in perf.saved:
         terminalreporter.write_line(f"saved {saved.name}: {saved.file}", green=True)
         if saved.noise:

@@ -100,9 +100,9 @@ class SweepMeasurer:
     def _round(
         self, state: _State, number: int, workload: WorkloadDefinition, gpus: Sequence[str], other: Side | None
     ) -> None:
-        spec = state.sweep.spec
+        spec, needed = state.sweep.spec, state.needed
         for arm in state.sweep.arms if number % 2 else reversed(state.sweep.arms):
-            if arm not in state.needed:
+            if arm not in needed:
                 continue
             started = self._clock.now()
             try:
@@ -114,6 +114,7 @@ class SweepMeasurer:
                         state.runs[arm].append(self._runs.run(spec, arm, workload, number, gpus))
             except TfPerfError as error:
                 state.errors[arm] = error
+                needed = state.needed
             state.seconds[arm] = self._clock.now() - started
 
     def _report_round(self, state: _State, number: int, planned: int) -> None:

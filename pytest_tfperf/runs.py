@@ -8,10 +8,11 @@ from typing import Protocol
 
 from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.config import PerfConfig
+from pytest_tfperf.errors import TaskDiedError, TaskFailedError
 from pytest_tfperf.measurement.aggregate import aggregate
 from pytest_tfperf.measurement.clock import Clock, MonotonicClock
 from pytest_tfperf.measurement.health import HealthWatcher
-from pytest_tfperf.measurement.job import Job, measure
+from pytest_tfperf.measurement.job import COMPILING, Job, measure
 from pytest_tfperf.pacing import planned_rounds
 from pytest_tfperf.plan import place
 from pytest_tfperf.records.arm import Arm, SweepSpec
@@ -48,6 +49,8 @@ class RunMeasurer:
         self._health = HealthWatcher(cores)
         self._repeats: dict[str, int] = {}
         """Disturbed runs that were made again, by test."""
+        self._reuses = config.compile_cache
+        """False once it has turned out that compiled programs cannot be used again here."""
 
     def close(self) -> None:
         """Let go of the GPUs' driver."""
@@ -61,11 +64,13 @@ class RunMeasurer:
         quiet doubles its time at most. Raises TfPerfError where it could not be measured.
         """
         discarded: list[tuple[str, ...]] = []
+        started = self._clock.now()
         while True:
             run, lasting = self._attempt(spec, arm, workload, number, gpus)
             passing = set(run.disturbances) - set(lasting)
             if not passing or len(discarded) >= self._config.measurement.max_repeats or not self._may_repeat(spec):
-                return replace(run, attempts=1 + len(discarded), discarded=tuple(discarded))
+                seconds = self._clock.now() - started
+                return replace(run, attempts=1 + len(discarded), discarded=tuple(discarded), seconds=seconds)
             discarded.append(run.disturbances)
             self._repeats[spec.test] = self._repeats.get(spec.test, 0) + 1
             self._progress.line(f"  {arm.label} again, it was disturbed: {'; '.join(run.disturbances)}")
@@ -79,9 +84,36 @@ class RunMeasurer:
         """One run, and those of its disturbances that another run would show again."""
         tasks = place(spec, arm, gpus, self._cores)
         with self._health.watch(tasks, gpus, links=spec.recipe_of(arm).link is not None) as health:
-            run = self._on_cluster(spec, arm, workload, number, tasks, health.scope)
+            run = self._compiled(spec, arm, workload, number, tasks, health.scope)
         run = replace(run, disturbances=health.disturbances(run), gpu_notes=health.notes(run))
         return run, health.lasting()
+
+    def _compiled(
+        self,
+        spec: SweepSpec,
+        arm: Arm,
+        workload: WorkloadDefinition,
+        number: int,
+        tasks: Sequence[TaskPlacement],
+        scope: HostScope,
+    ) -> Run:
+        """A run; again where it failed as it compiled, for XLA may not be able to write down all that it can run."""
+        try:
+            return self._on_cluster(spec, arm, workload, number, tasks, scope)
+        except (TaskFailedError, TaskDiedError) as error:
+            if not self._reuses or not any(task.phase in COMPILING for task in error.tasks):
+                raise
+            self._reuses = False
+            try:
+                run = self._on_cluster(spec, arm, workload, number, tasks, scope)
+            except BaseException:
+                self._reuses = True  # it was something else
+                raise
+        self._progress.line(
+            f"  {arm.label} failed where compiled programs are used again, so every run compiles from here on; "
+            "--no-tfperf-compile-cache has it so from the start"
+        )
+        return run
 
     def _on_cluster(
         self,
@@ -103,12 +135,15 @@ class RunMeasurer:
             policy=self._config.measurement,
             slowdown=spec.slowdown_of(arm),
             scope=scope,
+            asked=self._clock.now(),
         )
         timeout = spec.timeout or self._config.timeout
         self._progress.status(f"{spec.test}: round {number}, {arm.label}")
         started = self._clock.now()
         traffic = None
-        with self._launcher.start(tasks, link=recipe.link, start_timeout=timeout) as cluster:
+        with self._launcher.start(
+            tasks, link=recipe.link, compile_cache=self._reuses, start_timeout=timeout
+        ) as cluster:
             if recipe.link is not None:
                 cluster.start_sampling()
             left = max(1.0, timeout - (self._clock.now() - started))

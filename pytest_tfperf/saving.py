@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import fmean
 
 from pytest_tfperf.baseline.entry import entry_of
 from pytest_tfperf.baseline.merge import Outdated
@@ -99,7 +100,15 @@ def new_entry(result: SweepResult, replicas: int, provenance: Provenance) -> Bas
         definition=result.definition,
         hard=result.environment.hard,
         soft=result.environment.soft,
+        run_seconds=_run_seconds(result, replicas),
     )
+
+
+def _run_seconds(result: SweepResult, replicas: int) -> tuple[float, float] | None:
+    """What a run of the reference took, and one of the arm; None where it is not known."""
+    arms = (result.sweep.spec.reference_arm, result.arm_of(replicas))
+    reference, own = (fmean(run.seconds for run in result.results[arm].runs) for arm in arms)
+    return (reference, own) if reference > 0 and own > 0 else None
 
 
 def outdated_by(verdict: ArmVerdict) -> Outdated | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
+from typing import Any
 
 from pytest_tfperf.against.command import Invocation
 from pytest_tfperf.against.hold import held_definition
@@ -18,7 +19,8 @@ from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.comparison.tolerance import supported_tolerance
 from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.diagnosis.suspects import SuspectVerdict, suspects_sentence
-from pytest_tfperf.errors import BaselineError
+from pytest_tfperf.errors import BaselineError, TfPerfError
+from pytest_tfperf.forecast import Duration, History, Stored
 from pytest_tfperf.judging import Judge
 from pytest_tfperf.measurement import environment as environments
 from pytest_tfperf.measurement.clock import MonotonicClock
@@ -35,7 +37,7 @@ from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.run import Run
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.report.view import ArmView
-from pytest_tfperf.rounds import SweepMeasurer
+from pytest_tfperf.rounds import RunMaker, SweepMeasurer
 from pytest_tfperf.runs import Progress, RunMeasurer
 from pytest_tfperf.saving import Saved, new_entry, outdated_by, why_unfit
 from pytest_tfperf.telling import ArmReport, arm_report
@@ -45,7 +47,8 @@ from pytest_tfperf.workloads.base import WorkloadDefinition
 class PerfSession:
     """Measures each sweep once, judges its arms, and saves those that are to be saved."""
 
-    def __init__(self, config: PerfConfig, progress: Progress) -> None:
+    def __init__(self, config: PerfConfig, progress: Progress, runs: RunMaker | None = None) -> None:
+        """`runs` makes the runs; None: on clusters of fresh processes."""
         self.config = config
         self.saved: list[Saved] = []
         """What was written so far, for the summary."""
@@ -56,13 +59,17 @@ class PerfSession:
         self._time = TimeBudget(config, clock)
         self._cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         self._runs = RunMeasurer(config, self._launcher, progress, self._cores)
-        self._measurer = SweepMeasurer(self._runs, progress, self._cores, clock)
+        self._measurer = SweepMeasurer(runs or self._runs, progress, self._cores, clock)
         self._judge = Judge(config, self._store, self._environment, self._cores)
         self._sweeps: Mapping[str, Sweep] = {}
+        self._unmeasured: set[str] = set()
+        """Of those, by test, what shares the time that is left."""
         self._results: dict[str, SweepResult] = {}
         self._reports: dict[tuple[str, int], ArmReport] = {}
         self._environments: dict[Device, Environment] = {}
         self._other: OtherSide | None = None
+        self.duration = Duration(config, clock)
+        """How long the session takes, for the summary."""
 
     @property
     def launcher(self) -> ClusterLauncher:
@@ -98,7 +105,16 @@ class PerfSession:
     def plan(self, selected: Iterable[tuple[SweepSpec, int]]) -> None:
         """Take the selected tests and replica counts; raises UsageError where two would share a baseline."""
         self._sweeps = plan_sweeps(selected)
+        self._unmeasured = set(self._sweeps)
         self._judge.plan(self._sweeps.values())
+
+    def announce(self, history: History) -> None:
+        """Say how long what was planned will take; `history` is what earlier sessions here took."""
+        self._progress.line(str(self.duration.begin(self._sweeps.values(), history, self._stored)))
+
+    def took(self, history: History) -> dict[str, Any]:
+        """The history with what this session took."""
+        return self.duration.added_to(history, self._results)
 
     def oppose(self, invocation: Invocation) -> None:
         """Start the other revision's side; every sweep from now on is measured beside it.
@@ -160,8 +176,8 @@ class PerfSession:
         refusal = self._refusal(report, replicas) if passed else "its test failed"
         if refusal and not (self.config.force_save and not self.config.smoke):
             raise BaselineError(f"{name} was not saved: {refusal}")
-        commit, dirty = git_provenance(self.config.root, self.config.baselines)
-        entry = new_entry(report.result, replicas, Provenance(self._date, commit, dirty, name))
+        date, (commit, dirty) = self._date, self._checkout
+        entry = new_entry(report.result, replicas, Provenance(date, commit, dirty, name))
         (file,) = self._store.save([entry], keep=self.config.keep_sessions, outdated=outdated_by(report.verdict))
         self.saved.append(self._saved(name, file, report, replicas))
 
@@ -177,6 +193,7 @@ class PerfSession:
         if spec.test not in self._results:
             sweep = self._sweeps.get(spec.test) or Sweep(spec, (replicas,))
             self._results[spec.test] = self._measure(sweep, workload)
+            self._unmeasured.discard(spec.test)
         result = self._results[spec.test]
         error = result.error_of(replicas)
         if error is not None:
@@ -196,9 +213,21 @@ class PerfSession:
         def settled(result: SweepResult, look: Look) -> Mapping[int, str]:
             return self._judge.settled(opposed(result), look)
 
-        pace = self._time.pace(spec, sweeps=sum(test not in self._results for test in self._sweeps))
+        pace = self._time.pace(spec, sweeps=len(self._unmeasured))
         environment = self._environment(spec.device)
         return opposed(self._measurer.measure(sweep, workload, environment, _gpus(spec), pace, settled, side))
+
+    def _stored(self, spec: SweepSpec, replicas: int) -> Stored:
+        """What the baselines know of a count; nothing where they cannot be read, an error of its test alone."""
+        try:
+            environment = self._environment(spec.device)
+            entry = self._store.find(environment, spec.baseline_name, replicas)
+            tolerance = self._judge.tolerance(spec, replicas, environment)
+        except TfPerfError:
+            return Stored(None, self.config.comparison.tolerance)
+        names = {"workload": spec.workload, "strategy": spec.strategy}
+        same = entry is not None and {**names, **entry.definition} == held_definition(spec, self._cores)
+        return Stored(entry if same else None, tolerance)
 
     def _environment(self, device: Device) -> Environment:
         if device not in self._environments:
@@ -230,6 +259,11 @@ class PerfSession:
     def _date(self) -> str:
         """When this session first saved: one date for all its baselines, also of a test that some plugin runs again."""
         return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    @cached_property
+    def _checkout(self) -> tuple[str, bool]:
+        """Commit of what was measured, and whether it has uncommitted changes: asked for once, as the date is."""
+        return git_provenance(self.config.root, self.config.baselines)
 
 
 def _gpus(spec: SweepSpec) -> list[str]:

@@ -9,6 +9,7 @@ from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.diagnosis.ablation import what_difference_costs
 from pytest_tfperf.diagnosis.details import fact_lines, link_lines, step_lines
 from pytest_tfperf.diagnosis.findings import findings
+from pytest_tfperf.diagnosis.model_flops import flops_lines
 from pytest_tfperf.diagnosis.straggler import own_pace_lines
 from pytest_tfperf.diagnosis.suspects import SuspectVerdict, try_counting, try_suspect
 from pytest_tfperf.judging import Decision
@@ -97,7 +98,14 @@ def _details(result: SweepResult, verdict: ArmVerdict, suspect: SuspectVerdict |
         lines = [what_difference_costs(speedup, verdict.versus)] if speedup else []
     for arm in (result.arm_of(replicas), *([versus] if versus else [])):
         runs = result.results[arm].runs
-        known = (*step_lines(runs[-1]), *own_pace_lines(runs), *fact_lines(runs[-1]), *link_lines(runs[-1]))
+        last, params = runs[-1], spec.recipe_of(arm).workload_params
+        known = (
+            *flops_lines(last, str(result.environment.hard.get("gpu_model", "")), str(params.get("precision", ""))),
+            *step_lines(last),
+            *own_pace_lines(runs),
+            *fact_lines(last),
+            *link_lines(last),
+        )
         lines += [f"{arm.label}, {line}" for line in known]
     if versus and speedup and spec.versus and spec.versus.workload_params == spec.recipe.workload_params:
         # Of the same batches, so it is an efficiency too: E(N) over S(N).

@@ -61,5 +61,7 @@ def command(worktree: Worktree, invocation: Invocation, config: PerfConfig, pyth
     options += ["-o", f"tfperf_rounds={config.rounds}"]
     options += [f"--tfperf-rounds={config.forced_rounds}"] if config.forced_rounds else []
     options += [f"--tfperf-window={config.measurement.window_seconds}", f"--tfperf-timeout={config.timeout}"]
+    if not config.compile_cache:  # as an ini value: a revision that does not know it has no such cache, and only warns
+        options += ["-o", "tfperf_compile_cache=false"]
     options += [f"--tfperf-launcher={config.launcher}", *(["--tfperf-keep-logs"] if config.keep_logs else [])]
     return [python, *flags(), "-c", _BOOT, *options, *map(str, files_there(worktree, invocation.files))]

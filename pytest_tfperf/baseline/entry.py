@@ -20,6 +20,7 @@ def entry_of(
     definition: Mapping[str, Scalar],
     hard: Mapping[str, str | int],
     soft: Mapping[str, str],
+    run_seconds: tuple[float, float] | None = None,
 ) -> BaselineEntry:
     """Make an entry whose only session is these runs."""
     session = BaselineSession(
@@ -29,6 +30,7 @@ def entry_of(
         reference_step_time=runs.reference_step_time,
         throughput=runs.throughput,
         step_time=runs.step_time,
+        run_seconds=run_seconds,
     )
     return BaselineEntry(
         workload=spec.workload,

@@ -9,6 +9,7 @@ from pytest_tfperf.baseline.codec import Data, FileProblem, Key, Value
 from pytest_tfperf.baseline.derived import derived, rounded
 from pytest_tfperf.baseline.schema import (
     ENTRY_KEYS,
+    RUN_SECONDS,
     SCHEMA_VERSION,
     SERIES,
     TOP_KEYS,
@@ -205,16 +206,26 @@ def _rounded(session: BaselineSession) -> BaselineSession:
         reference_step_time=series(session.reference_step_time),
         throughput=series(session.throughput),
         step_time=series(session.step_time),
+        run_seconds=_rounded_seconds(session),
     )
+
+
+def _rounded_seconds(session: BaselineSession) -> tuple[float, float] | None:
+    if session.run_seconds is None:
+        return None
+    reference, own = (float(rounded(seconds, 3)) for seconds in session.run_seconds)
+    return reference, own
 
 
 def _session(session: BaselineSession) -> Data:
     saved, soft = session.provenance, session.soft
     runs: Data = {name: [rounded(value) for value in getattr(session, name)] for name in SERIES}
+    seconds: Data = {} if session.run_seconds is None else {RUN_SECONDS: [rounded(s, 3) for s in session.run_seconds]}
     return {
         "saved": {"commit": saved.commit, "dirty": saved.dirty, "test": saved.test},
         "soft": {key: soft[key] for key in sorted(soft)},
         "runs": runs,
+        **seconds,
     }
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import NoReturn
 
 from pytest_tfperf.baseline.codec import Data, Document, FileProblem, Key, Path, Value
@@ -17,13 +18,16 @@ from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Prove
 # 1: workload, strategy, variant, definition, environment, units and, per replica count, the hand-set limits,
 #    provenance, soft environment and the values of every round.
 # 2: several sessions per replica count, keyed by their date, each with provenance, soft environment and runs.
-SCHEMA_VERSION = 2
+# 3: a session may say what a run took (run_seconds).
+SCHEMA_VERSION = 3
 
 UNITS: Data = {"throughput": "examples/s", "step_time": "s", "efficiency": 1}
 SERIES = ("reference_throughput", "reference_step_time", "throughput", "step_time")
 TOP_KEYS = ("schema_version", "workload", "strategy", "variant", "definition", "environment", "units", "replicas")
 ENTRY_KEYS = ("efficiency_floor", "tolerance", "sessions", "derived")
 SESSION_KEYS = ("saved", "soft", "runs")
+RUN_SECONDS = "run_seconds"
+"""A key that a session need not have."""
 
 SMALLEST, LARGEST = 1e-12, 1e12
 """Bounds of a believable value, in examples/s and in seconds alike."""
@@ -71,6 +75,7 @@ def session_key(date: str, taken: Iterable[Key] = ()) -> str:
     return f"{date}-{max(numbers) + 1}" if numbers else date
 
 
+@lru_cache(maxsize=1024)  # a file's replica counts were saved at the same times
 def session_order(key: Key) -> tuple[str, int]:
     """Date and number of a session's key, to sort by; raises ValueError for what is none."""
     match = _SESSION_KEY.fullmatch(str(key))
@@ -190,7 +195,8 @@ class _Check:
             except ValueError:
                 self.fail(here, "is not a date such as 2026-11-27T22:36:48Z")
             session = self.mapping(here, stored)
-            self.keys(here, session, SESSION_KEYS)
+            timed = RUN_SECONDS in session
+            self.keys(here, session, (*SESSION_KEYS, RUN_SECONDS) if timed else SESSION_KEYS)
             found.append(
                 (
                     order,
@@ -198,6 +204,7 @@ class _Check:
                         provenance=self.provenance((*here, "saved"), order[0], session["saved"]),
                         soft=self.soft((*here, "soft"), session["soft"]),
                         **self.runs((*here, "runs"), session["runs"]),
+                        run_seconds=self.seconds((*here, RUN_SECONDS), session[RUN_SECONDS]) if timed else None,
                     ),
                 )
             )
@@ -211,6 +218,11 @@ class _Check:
             values = data[key]
             if not isinstance(values, list) or not values:
                 self.fail((*path, key), f"is {_brief(values)}, not a list of one number per round")
+            # Nearly all are fine: one look at each, before anything is made to name it with.
+            numbers = tuple(float(item) for item in values if type(item) is float or type(item) is int)
+            if len(numbers) == len(values) and all(SMALLEST <= number <= LARGEST for number in numbers):
+                series[key] = numbers
+                continue
             for position, item in enumerate(values):
                 here = (*path, key, position)
                 if not SMALLEST <= self.number(here, item) <= LARGEST:
@@ -220,6 +232,15 @@ class _Check:
             counts = ", ".join(f"{key} {len(values)}" for key, values in series.items())
             self.fail(path, f"do not have one value per round in every list: {counts}")
         return series
+
+    def seconds(self, path: Path, value: Value) -> tuple[float, float]:
+        if not isinstance(value, list) or len(value) != 2:
+            self.fail(path, f"is {_brief(value)}, not two numbers: seconds of a run of the reference, and of the arm")
+        reference, own = (self.number((*path, position), item) for position, item in enumerate(value))
+        for position, item in enumerate((reference, own)):
+            if not SMALLEST <= item <= LARGEST:
+                self.fail((*path, position), f"is {item}; no run can have taken that")
+        return reference, own
 
     def soft(self, path: Path, value: Value) -> dict[str, str]:
         facts: dict[str, str] = {}

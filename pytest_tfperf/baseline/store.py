@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,8 @@ from pathlib import Path
 from pytest_tfperf.baseline.codec import MAX_CHARACTERS, Data, Document, FileProblem, parse
 from pytest_tfperf.baseline.files import locked_folder, replace_content
 from pytest_tfperf.baseline.merge import Outdated, check_same_place, merged
-from pytest_tfperf.baseline.migrations import migrate
+from pytest_tfperf.baseline.plain import read_plain
+from pytest_tfperf.baseline.reading import HEADER, Content, Reader, problem_error
 from pytest_tfperf.baseline.schema import BaselineFile, Limits, validate
 from pytest_tfperf.baseline.writer import render
 from pytest_tfperf.config import PerfConfig
@@ -19,10 +19,6 @@ from pytest_tfperf.errors import BaselineError
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.environment import Environment
 
-HEADER = "# Written by pytest --tfperf-save. For people to edit: efficiency_floor, tolerance and comments."
-MAX_BYTES = 4_000_000
-
-_REPAIR = "Repair the file, or restore it with git, or delete it and save it anew with --tfperf-save."
 # One path component: no separator, no control character, no leading dot, and room for the temporary file's suffix.
 _COMPONENT = re.compile(r"[\w+=,@ ()\[\]~-][\w.+=,@ ()\[\]~-]{0,149}")
 
@@ -39,18 +35,12 @@ class SavedFile:
         return f"{self.path} ({self.note})" if self.note else str(self.path)
 
 
-@dataclass(frozen=True)
-class _Content:
-    text: str
-    document: Document
-    file: BaselineFile
-
-
 class BaselineStore:
     """Baseline files under one root folder. Every method raises BaselineError, and nothing else, for a bad file."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._reader = Reader()
 
     def find(self, environment: Environment, name: str, replicas: int) -> BaselineEntry | None:
         """Look up the sessions of one arm; None where there is none. Never writes.
@@ -101,12 +91,12 @@ class BaselineStore:
         for path, group in groups.items():
             _rendered(path, None, group, keep, None)
             if len(groups) > 1:
-                _merged(path, self._read(path), group, keep, outdated)
+                _merged(path, self._reader.content(path), group, keep, outdated)
         saved: list[SavedFile] = []
         for path, group in groups.items():
             try:
                 with locked_folder(path.parent) as alone:
-                    content = self._read(path)
+                    content = self._reader.content(path)
                     text, note = _rendered(path, content, group, keep, outdated)
                     if content is None or content.text != text:
                         replace_content(path, text.encode(), alone)
@@ -121,14 +111,14 @@ class BaselineStore:
 
     def _file(self, environment: Environment, name: str) -> BaselineFile | None:
         path = self._path(environment, name)
-        content = self._read(path)
-        if content is None:
+        file = self._reader.file(path)
+        if file is None:
             return None
         try:
-            check_same_place(content.file, None, environment)
+            check_same_place(file, None, environment)
         except FileProblem as problem:
-            raise _error(path, problem) from problem
-        return content.file
+            raise problem_error(path, problem) from problem
+        return file
 
     def _path(self, environment: Environment, name: str) -> Path:
         _check_component(name, "baseline name (workload-strategy-variant)")
@@ -149,52 +139,19 @@ class BaselineStore:
             raise BaselineError(f"{path} is a link that leads out of {root}, to {resolved}. Replace it by a real file.")
         return resolved
 
-    def _read(self, path: Path) -> _Content | None:
-        try:
-            try:
-                status = path.stat()
-            except (FileNotFoundError, NotADirectoryError):
-                return None
-            if not stat.S_ISREG(status.st_mode):  # opening a named pipe would wait for ever
-                raise FileProblem("it is not a regular file")
-            if status.st_size > MAX_BYTES:
-                raise FileProblem(f"it has {status.st_size} bytes, more than a baseline can have ({MAX_BYTES})")
-            content = path.read_bytes()
-        except FileProblem as problem:
-            raise _error(path, problem) from problem
-        except OSError as error:
-            raise BaselineError(
-                f"{path}: the baseline cannot be read: {error.strerror or error}. Make it readable, or remove it."
-            ) from error
-        try:
-            text = _decode(content)
-            document = migrate(parse(text))
-            file = validate(document)
-            if file.name != path.stem:
-                raise FileProblem(f"it says that it is the baseline {file.name}, but its file name says {path.stem}")
-            folder = _folder(file)
-            if folder != path.parent.name:
-                raise FileProblem(
-                    f"its environment is that of the folder {folder}, but it lies in {path.parent.name}",
-                    document.lines.get(("environment",)),
-                )
-        except FileProblem as problem:
-            raise _error(path, problem) from problem
-        return _Content(text, document, file)
-
 
 def _merged(
-    path: Path, content: _Content | None, entries: Sequence[BaselineEntry], keep: int, outdated: Outdated | None
+    path: Path, content: Content | None, entries: Sequence[BaselineEntry], keep: int, outdated: Outdated | None
 ) -> tuple[Data, str]:
     data, file = (content.document.data, content.file) if content else (None, None)
     try:
         return merged(data, file, entries, keep, outdated)
     except FileProblem as problem:
-        raise _error(path, problem) from problem
+        raise problem_error(path, problem) from problem
 
 
 def _rendered(
-    path: Path, content: _Content | None, entries: Sequence[BaselineEntry], keep: int, outdated: Outdated | None
+    path: Path, content: Content | None, entries: Sequence[BaselineEntry], keep: int, outdated: Outdated | None
 ) -> tuple[str, str]:
     """Text that the file should have with the entries in it, and a note; refuses what could not be read again."""
     data, note = _merged(path, content, entries, keep, outdated)
@@ -203,36 +160,14 @@ def _rendered(
         text.encode()
         if len(text) > MAX_CHARACTERS:
             raise FileProblem(f"it would make a file of {len(text)} characters; keep fewer sessions than {keep}")
-        written = parse(text)
-        validate(written)
-        if written.data != data:
+        written = read_plain(text) or parse(text).data
+        validate(Document(written, {}, {}, ()))
+        if written != data:
             raise FileProblem("it would not read back as it is")
     except (FileProblem, UnicodeEncodeError) as problem:
         reason = problem.problem if isinstance(problem, FileProblem) else "a text in it is not Unicode"
         raise BaselineError(f"{path}: this measurement cannot be stored: {reason}. Nothing was written.") from problem
     return text, note
-
-
-def _folder(file: BaselineFile) -> str:
-    try:
-        return Environment(file.hard, {}).name
-    except KeyError as error:
-        raise FileProblem(f"environment has no key {error.args[0]}") from error
-
-
-def _decode(content: bytes) -> str:
-    if b"\0" in content:
-        raise FileProblem("it is a binary file, not text")
-    try:
-        return content.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise FileProblem("it is not UTF-8 text", line) from error
-
-
-def _error(path: Path, problem: FileProblem) -> BaselineError:
-    where = f"{path}, line {problem.line}" if problem.line else str(path)
-    return BaselineError(f"{where}: {problem.problem}. {problem.remedy or _REPAIR}")
 
 
 def _check_component(name: str, what: str) -> None:

@@ -23,6 +23,7 @@ from pytest_tfperf.cluster.base import (
     LauncherKind,
     OnEvent,
 )
+from pytest_tfperf.cluster.compile_cache import CompileCache
 from pytest_tfperf.cluster.faults import Fault, fault_error, timeout_error
 from pytest_tfperf.cluster.messages import Mode, TaskReady
 from pytest_tfperf.cluster.multi_process import MultiProcessCluster
@@ -36,6 +37,9 @@ from pytest_tfperf.records.task import TaskId, TaskPlacement
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_CACHE = "compile-cache"
+"""Folder of what XLA keeps, in the private folder."""
 
 
 class ClusterLauncher:
@@ -74,6 +78,7 @@ class ClusterLauncher:
         self._picker = PortPicker()
         self._owner = os.getpid()
         self._closed = False
+        self._cache: CompileCache | None = None
 
     @property
     def run_dir(self) -> Path | None:
@@ -113,13 +118,16 @@ class ClusterLauncher:
         *,
         env: Mapping[str, str] | None = None,
         link: Link | None = None,
+        compile_cache: bool = False,
         start_timeout: float = DEFAULT_START_TIMEOUT,
     ) -> MultiProcessCluster:
         """Start a process per placement and give the cluster back once every one is ready.
 
         With a `link` each host that the placements name has a network namespace of its own, joined to the others by
         such a link; without, all tasks share this machine's loopback, whatever their host. See `links_unavailable`.
-        `env` is added to the tasks' environment. `start_timeout` is in seconds and includes TensorFlow's import where
+        `env` is added to the tasks' environment. With a `compile_cache` XLA keeps what it compiles and tunes in a
+        folder of this launcher, where all clusters that it starts with one find it; as far as this TensorFlow can, and
+        where no flag of the user says otherwise. `start_timeout` is in seconds and includes TensorFlow's import where
         that is still on. Raises TensorFlowMissingError, ClusterStartError (ports, supervisor), TaskDiedError,
         ClusterTimeoutError, and UsageError for placements that are no cluster.
         """
@@ -133,7 +141,7 @@ class ClusterLauncher:
         names = ", ".join(str(placement.id) for placement in ordered)
         self._event("start", number, None, names)
         cluster = MultiProcessCluster(
-            lambda: self._launch(number, ordered, dict(env or {}), link, start_timeout),
+            lambda: self._launch(number, ordered, dict(env or {}), link, compile_cache, start_timeout),
             ordered,
             number=number,
             on_event=self._on_event,
@@ -160,8 +168,9 @@ class ClusterLauncher:
         finally:
             for nursery in (*self._retired, *([self._nursery] if self._nursery else [])):
                 nursery.close()
-            if self._dir is not None and not self._keep_logs:
-                shutil.rmtree(self._dir, ignore_errors=True)
+            if self._dir is not None:
+                # Compiled programs are the session's, and go with it even where its logs stay.
+                shutil.rmtree(self._dir / _CACHE if self._keep_logs else self._dir, ignore_errors=True)
 
     def __enter__(self) -> Self:
         return self
@@ -175,6 +184,7 @@ class ClusterLauncher:
         placements: Sequence[TaskPlacement],
         env: Mapping[str, str],
         link: Link | None,
+        compile_cache: bool,
         seconds: float,
     ) -> TaskGroup:
         deadline = time.monotonic() + seconds
@@ -187,7 +197,8 @@ class ClusterLauncher:
                 group = start_group(
                     nursery,
                     placements,
-                    env,
+                    # Not part of what the supervisor is chosen by: it has compiled nothing, so it has read no flag.
+                    {**env, **(self._compile_cache().environ({**os.environ, **env}, nursery) if compile_cache else {})},
                     link,
                     picker=self._picker,
                     preload=self._preload,
@@ -260,6 +271,11 @@ class ClusterLauncher:
             number=next(self._nursery_count),
         )
         return self._nursery
+
+    def _compile_cache(self) -> CompileCache:
+        if self._cache is None:
+            self._cache = CompileCache(self._directory() / _CACHE)
+        return self._cache
 
     def _directory(self) -> Path:
         if self._dir is None:

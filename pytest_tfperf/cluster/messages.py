@@ -77,6 +77,15 @@ class StartSwitch:
 
 
 @dataclass(frozen=True)
+class TryEnvironment:
+    """Asks whether TensorFlow compiles in a task whose environment has these variables too."""
+
+    added: Mapping[str, str]
+    seconds: float
+    """Time that it may take."""
+
+
+@dataclass(frozen=True)
 class SignalTasks:
     keys: tuple[int, ...]
     signal: int
@@ -106,6 +115,11 @@ class SupervisorFailed:
 class PortsPicked:
     ports: tuple[int, ...]
     """Empty where there are not enough."""
+
+
+@dataclass(frozen=True)
+class EnvironmentTried:
+    works: bool
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from pytest_tfperf.cluster.interpreter import flags, start_environ
 from pytest_tfperf.cluster.logs import tail
 from pytest_tfperf.cluster.messages import (
     Configure,
+    EnvironmentTried,
     Mode,
     PickPorts,
     PortsPicked,
@@ -32,6 +33,7 @@ from pytest_tfperf.cluster.messages import (
     TaskExited,
     TaskSettings,
     TaskStarted,
+    TryEnvironment,
 )
 from pytest_tfperf.cluster.process import describe_exit
 from pytest_tfperf.errors import ClusterStartError, TensorFlowMissingError
@@ -50,6 +52,10 @@ def import_time_variables(environ: Mapping[str, str]) -> dict[str, str]:
         for name, value in environ.items()
         if name.startswith(_IMPORT_TIME_PREFIXES) and name not in _PER_TASK
     }
+
+
+_TRIAL_SECONDS = 60.0
+"""Seconds that trying an environment may take: a fork needs 0.2, a fresh interpreter the whole import."""
 
 
 class SupervisorGoneError(Exception):
@@ -80,6 +86,7 @@ class Nursery:
         self.users = 0
         """Clusters that run on it now."""
         self._picked: list[tuple[int, ...]] = []
+        self._tried: list[bool] = []
         self._code: int | None = None
         self._log = run_dir / f"supervisor-{number}.log"
         self._inbox = wire.Inbox()
@@ -155,6 +162,18 @@ class Nursery:
             raise ClusterStartError(f"There are no {count} free ports for the cluster.")
         return list(picked)
 
+    def try_environment(self, added: Mapping[str, str]) -> bool:
+        """Whether TensorFlow compiles in a task with these variables added: XLA ends a process at an unknown flag.
+
+        Raises ClusterStartError and SupervisorGoneError.
+        """
+        self._send(TryEnvironment(added, _TRIAL_SECONDS))
+        deadline = time.monotonic() + _TRIAL_SECONDS + _PATIENCE
+        while not self._tried:
+            if not self._receive(deadline):
+                raise ClusterStartError("The process that starts the tasks does not answer.")
+        return self._tried.pop()
+
     def start_task(
         self, key: int, settings: TaskSettings, channel: socket.socket, log: int, host: int | None = None
     ) -> None:
@@ -219,6 +238,8 @@ class Nursery:
             raise ClusterStartError(message.reason)
         elif isinstance(message, PortsPicked):
             self._picked.append(message.ports)
+        elif isinstance(message, EnvironmentTried):
+            self._tried.append(message.works)
         elif isinstance(message, TaskStarted):
             self.pids[message.key] = message.pid
         elif isinstance(message, TaskExited):

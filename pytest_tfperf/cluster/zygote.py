@@ -26,6 +26,7 @@ from pytest_tfperf.cluster.base import Isolation
 from pytest_tfperf.cluster.interpreter import flags, start_environ
 from pytest_tfperf.cluster.messages import (
     Configure,
+    EnvironmentTried,
     Mode,
     PickPorts,
     PortsPicked,
@@ -37,6 +38,7 @@ from pytest_tfperf.cluster.messages import (
     TaskExited,
     TaskSettings,
     TaskStarted,
+    TryEnvironment,
 )
 from pytest_tfperf.cluster.ports import PortPicker
 from pytest_tfperf.errors import ClusterStartError
@@ -108,6 +110,8 @@ class Supervisor:
             self._start(request, *fds)
         elif isinstance(request, StartSwitch):
             self._start_switch(request, *fds)
+        elif isinstance(request, TryEnvironment):
+            self._send(EnvironmentTried(self._try(request)))
         elif isinstance(request, SignalTasks):
             for key in request.keys:
                 pid = self._tasks.get(key) or self._switches.get(key)
@@ -177,6 +181,27 @@ class Supervisor:
 
         self._switches[request.key] = self._fork(os.dup(2), None, become)
         os.close(line)
+
+    def _try(self, request: TryEnvironment) -> bool:
+        """Whether a process like the tasks' ends well under this environment; it is killed where it takes too long."""
+
+        def become() -> None:
+            from pytest_tfperf.cluster import trial
+
+            if self._mode == "fork":
+                trial.trial(request.added)
+            command = [sys.executable, *flags(), "-m", "pytest_tfperf.cluster.trial"]
+            os.chdir("/")
+            os.execve(sys.executable, command, start_environ({**os.environ, **request.added}, self._package_root))
+
+        pid = self._fork(os.open(os.devnull, os.O_WRONLY), None, become)
+        deadline = time.monotonic() + request.seconds
+        while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            if time.monotonic() >= deadline:
+                process.signal_process(pid, signal.SIGKILL, group=True)
+                break
+            time.sleep(0.005)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
     def _fork(self, log: int, cores: tuple[int, ...] | None, become: Callable[[], None]) -> int:
         me = os.getpid()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from pytest_tfperf.comparison.effect import Errors, log_loss
+from pytest_tfperf.comparison.effect import Errors, errors_at, log_loss
+from pytest_tfperf.config import ComparisonPolicy
+from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import Comparison
 from pytest_tfperf.records.look import Look
-from pytest_tfperf.stats.difference import chance_above, expected_half_width
+from pytest_tfperf.stats.difference import chance_above, expected_half_width, outlook
+from pytest_tfperf.stats.spending import look_rounds
 
 HOPE = 0.10
 """Less of a chance than this is not worth the rounds (stochastic curtailment: K. K. G. Lan, R. Simon and M. Halperin,
@@ -32,3 +35,24 @@ def may_be_assured(comparison: Comparison, tolerance: float, look: Look, last: E
         return True
     width = expected_half_width(found, look.planned, last.miss)
     return chance_above(found, look.planned, width - log_loss(tolerance)) > HOPE
+
+
+def rounds_to_decide(
+    entry: BaselineEntry, tolerance: float, planned: int, policy: ComparisonPolicy, *, own_reference: bool
+) -> int:
+    """Rounds that a gate on as fast a code is expected to need before it is called unchanged; `planned` at most.
+
+    The first look at which the half-width expected of T(1) and of T(N) is no more than the tolerance. `own_reference`:
+    True where T(N) is T(1).
+    """
+    figures = [[session.reference_throughput for session in entry.sessions]]
+    if not own_reference:
+        figures.append([session.throughput for session in entry.sessions])
+    expected = [outlook(sessions) for sessions in figures]
+    if not all(each.within_freedom for each in expected):
+        return planned
+    for rounds in look_rounds(planned):
+        error = errors_at(Look(rounds, planned), policy, 1).miss
+        if all(expected_half_width(each, rounds, error) <= log_loss(tolerance) for each in expected):
+            return rounds
+    return planned

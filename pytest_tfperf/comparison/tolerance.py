@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, exp, inf, log, sqrt
 
@@ -12,6 +13,7 @@ from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.look import Look
 from pytest_tfperf.stats.difference import expected_half_width, outlook
+from pytest_tfperf.stats.spending import look_rounds
 from pytest_tfperf.stats.summary import coefficient_of_variation, geometric_mean
 
 _ASSURED = 0.9
@@ -69,7 +71,7 @@ def supported_tolerance(
 
     size = -log(1 - asked)
     steps = ceil((1 - exp(-smallest(rounds))) / _STEP - 1e-9)
-    needed = next((count for count in range(max(2, rounds), _MOST_ROUNDS + 1) if smallest(count) <= size), None)
+    needed = _fewest(rounds, lambda count: smallest(count) <= size)
     several = len(entry.sessions) > 1
     widest = max(expected, key=lambda each: _smallest(each, rounds, policy, len(expected)))
     return Support(
@@ -80,6 +82,20 @@ def supported_tolerance(
         sessions=len(entry.sessions),
         sessions_differ=several and widest.between > _of_runs(widest, rounds),
     )
+
+
+def _fewest(rounds: int, enough: Callable[[int], bool]) -> int | None:
+    """Fewest rounds that are enough, of `rounds` and more; None where `_MOST_ROUNDS` are not.
+
+    More rounds support a finer tolerance only while the looks, which share the error, stay as many: between two looks
+    the answer can be halved for, and the last round before the next look tells whether it lies there.
+    """
+    start = max(2, rounds)
+    for end in look_rounds(_MOST_ROUNDS):
+        if start <= end and enough(end):
+            return start + bisect_left(range(start, end), True, key=enough)
+        start = max(start, end + 1)
+    return None
 
 
 def _smallest(expected: Difference, rounds: int, policy: ComparisonPolicy, figures: int) -> float:

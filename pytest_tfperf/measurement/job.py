@@ -9,8 +9,9 @@ from typing import cast
 from pytest_tfperf.config import MeasurementPolicy
 from pytest_tfperf.measurement.clock import Clock, MonotonicClock
 from pytest_tfperf.measurement.health import HostWatch
-from pytest_tfperf.measurement.loop import Loop
+from pytest_tfperf.measurement.loop import Loop, in_steps
 from pytest_tfperf.measurement.pace import measure_pace, pace_of_windows
+from pytest_tfperf.measurement.phases import Phases, TaskInPhases
 from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.health import HostScope
 from pytest_tfperf.records.run import TaskRun, Window
@@ -18,6 +19,9 @@ from pytest_tfperf.records.task import Task, TaskId
 from pytest_tfperf.strategies import registry
 from pytest_tfperf.strategies.base import Step
 from pytest_tfperf.workloads.base import WorkloadDefinition
+
+COMPILING = frozenset({"tracing", "first step", "warm-up"})
+"""What a task says it does when XLA may be compiling in it."""
 
 
 @dataclass(frozen=True)
@@ -36,24 +40,28 @@ class Job:
     """Fraction by which every step takes longer."""
     scope: HostScope | None = None
     """What of the machine concerns the run; None: no looks at the host."""
+    asked: float | None = None
+    """When the run's processes were asked for, on the machine's monotonic clock; None: not known."""
 
 
 def measure(task: Task, job: Job) -> TaskRun | None:
     """Run inside a task; gives None for a task that trains nothing."""
     clock = MonotonicClock()
-    started = clock.now()
+    phases = Phases(clock, job.asked)
     strategy = registry.get(job.strategy)
     task.phase("build")
-    step = strategy.build(task, job.workload, job.params, job.options, job.device, job.replicas)
+    step = strategy.build(
+        cast("Task", TaskInPhases(task, phases)), job.workload, job.params, job.options, job.device, job.replicas
+    )
     if step is None:
         return None
     try:
-        return _measure_step(task, job, step, clock, started)
+        return _measure_step(task, job, step, clock, phases)
     finally:
         step.close()
 
 
-def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float) -> TaskRun:
+def _measure_step(task: Task, job: Job, step: Step, clock: Clock, phases: Phases) -> TaskRun:
     strategy = registry.get(job.strategy)
     peers = _measured_tasks(task, strategy.measured_job)
     # One look serves all: they are on one machine.
@@ -68,10 +76,15 @@ def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float
             return [value]
         return [cast("float", answer) for answer in task.exchange(point, value, peers).values()]
 
+    task.phase("tracing")
+    phases.begin("trace")
+    # Where the two cannot be told apart the first step does both.
+    compiling = "compile" if step.trace() else "trace and compile"
     task.phase("first step")
-    built = clock.now()
-    result = Loop(step, clock, job.policy, agree, job.slowdown).measure(strategy.synchronous)
+    phases.end()
+    measured = Loop(step, clock, job.policy, agree, job.slowdown).measure(strategy.synchronous)
     host = watch.end()
+    result = in_steps(measured, step.steps_per_call)
     task.phase("count updates")
     # Nobody's steps may be in flight when updates are counted, nor may anybody leave while others still count.
     if len(peers) > 1:
@@ -94,15 +107,12 @@ def _measure_step(task: Task, job: Job, step: Step, clock: Clock, started: float
         losses=result.losses,
         synchronous=strategy.synchronous,
         versions=_versions(),
-        phases={
-            "build": built - started,
-            "first step": result.warmup[0],
-            "warm-up": result.windows[0].start - built - result.warmup[0],
-        },
+        phases=phases.complete(compiling, measured.warmup[0], measured.windows[0].start),
         updates_per_step=step.updates_per_step,
         facts=facts,
         own_step_time=own_step_time,
         host=host,
+        cost=job.workload.cost_of(job.params),
     )
 
 

@@ -36,6 +36,17 @@ class LoopResult:
     steps: int
 
 
+def in_steps(result: LoopResult, steps_per_call: int) -> LoopResult:
+    """What a loop counted in calls, in training steps, where each call makes several."""
+    return LoopResult(
+        warmup=tuple(seconds / steps_per_call for seconds in result.warmup),
+        steady=result.steady,
+        windows=tuple(Window(each.start, each.end, each.steps * steps_per_call) for each in result.windows),
+        losses=result.losses,
+        steps=result.steps * steps_per_call,
+    )
+
+
 class Loop:
     """Measures one step; `slowdown` lengthens every step by that fraction, to test the gate with."""
 
@@ -100,9 +111,10 @@ class Loop:
 
     def window(self, steps: int) -> Window:
         """Run and time some steps, up to the moment at which the device has done them."""
+        run = self._step.run
         start = self._clock.now()
         for _ in range(steps):
-            self._step.run()
+            run()
         self._losses.append(self._step.wait())
         if self._slowdown and self._steps:  # not after the first step, most of which is compiling
             # At the end and not after each step: a wait there would also take away the overlap of host and device. By

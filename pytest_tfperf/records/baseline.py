@@ -36,6 +36,8 @@ class BaselineSession:
     reference_step_time: tuple[float, ...]
     throughput: tuple[float, ...]
     step_time: tuple[float, ...]
+    run_seconds: tuple[float, float] | None = None
+    """What a whole run took, of the reference and of the arm: how long a gate will take. None in older files."""
 
 
 @dataclass(frozen=True)

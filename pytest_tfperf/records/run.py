@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_tfperf.records.arm import Arm
+from pytest_tfperf.records.cost import ModelCost
 from pytest_tfperf.records.health import HostUse
 from pytest_tfperf.records.task import TaskId
 from pytest_tfperf.records.traffic import Traffic
@@ -50,7 +51,7 @@ class TaskRun:
     versions: Mapping[str, str] = field(default_factory=dict)
     """Soft environment facts that only the task sees, for instance the cuDNN it was built for."""
     phases: Mapping[str, float] = field(default_factory=dict)
-    """Seconds spent in each phase before the timed windows: build, first step, warm-up."""
+    """Seconds spent in each phase before the timed windows, as `measurement.phases` has them."""
     updates_per_step: int = 1
     """Updates that a step of this task applies; above 1 where one task drives the steps of several workers."""
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -62,6 +63,8 @@ class TaskRun:
     """
     host: HostUse | None = None
     """What the machine did in the timed windows, as far as this task looked."""
+    cost: ModelCost | None = None
+    """What an example takes by the model's definition; None where the workload does not say."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,8 @@ class Run:
     """Runs that were made to get this one; those before it were disturbed."""
     discarded: tuple[tuple[str, ...], ...] = ()
     """What disturbed each of the runs before it."""
+    seconds: float = 0.0
+    """What it took, the runs that were left out with it: from asking for processes until all of them were gone."""
     gpu_notes: Mapping[str, str] = field(default_factory=dict)
     """By task, what its GPU's health says of its pace; tasks of which nothing is known are not in it."""
 

@@ -7,11 +7,12 @@ a difference. scipy is imported where it is used: collecting a suite must stay q
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import inf, sqrt
 
 from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.estimate import Estimate
-from pytest_tfperf.stats.summary import RESOLUTION, Centre, bounded_exp, centre, logs_of
+from pytest_tfperf.stats.summary import RESOLUTION, Centre, bounded_exp, centre, centre_of_logs, logs_of
 
 
 def difference(now: Sequence[float], sessions: Sequence[Sequence[float]]) -> Difference:
@@ -26,8 +27,8 @@ def difference(now: Sequence[float], sessions: Sequence[Sequence[float]]) -> Dif
     Raises:
         ValueError: a value is not finite and positive, or there is none on a side.
     """
-    here = centre(logs_of(now))
-    before = [centre(logs_of(session)) for session in sessions]
+    here = centre_of_logs(now)
+    before = [centre_of_logs(session) for session in sessions]
     if not before:
         raise ValueError("no session to hold the runs against")
     count = len(before)
@@ -58,7 +59,7 @@ def outlook(sessions: Sequence[Sequence[float]]) -> Difference:
     Raises:
         ValueError: a value is not finite and positive, or there is none.
     """
-    before = [centre(logs_of(session)) for session in sessions]
+    before = [centre_of_logs(session) for session in sessions]
     base_share = sum(1 / part.left for part in before) / len(before) ** 2
     variance, freedom = _pooled(before)
     return Difference(
@@ -90,8 +91,8 @@ def level(now: Sequence[float], value: float, sessions: Sequence[Sequence[float]
     Raises:
         ValueError: a value is not finite and positive, or there is none.
     """
-    others = [centre(logs_of(session)) for session in sessions]
-    return _about(centre(logs_of(now)), logs_of([value])[0], others, len(now))
+    others = [centre_of_logs(session) for session in sessions]
+    return _about(centre_of_logs(now), logs_of([value])[0], others, len(now))
 
 
 def half_width(found: Difference, error: float) -> float:
@@ -180,6 +181,7 @@ def _own(part: Centre) -> float | None:
     return part.squares / ((part.left - 1) * part.left) if part.left > 1 else None
 
 
+@lru_cache(maxsize=4096)
 def _t_quantile(freedom: float, error: float) -> float:
     from scipy.special import stdtrit
 

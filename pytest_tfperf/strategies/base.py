@@ -28,8 +28,17 @@ class Step(Protocol):
         """Updates that one step of this task applies: 1, but for a task whose step drives several workers."""
         ...
 
+    @property
+    def steps_per_call(self) -> int:
+        """Training steps that one `run` makes: 1, but where several are put into one function call."""
+        ...
+
+    def trace(self) -> bool:
+        """Turn the step from Python into graphs, running nothing; False where only its first run can do that."""
+        ...
+
     def run(self) -> None:
-        """Start one step; may come back before the device is done."""
+        """Start one step, or `steps_per_call` of them; may come back before the device is done."""
         ...
 
     def wait(self) -> float:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
+from pytest_tfperf.errors import UsageError
+from pytest_tfperf.records.arm import Scalar
 from pytest_tfperf.strategies.facts import variable_facts
 from pytest_tfperf.strategies.optimizers import FusedUpdates
 from pytest_tfperf.workloads.building import Built
@@ -29,7 +31,9 @@ def gradient_function(built: Built, *, xla: bool, pack: bool) -> Callable[[Any, 
             return loss, tf.concat([tf.reshape(tf.cast(gradient, tf.float32), [-1]) for gradient in dense], axis=0)
         return loss, dense
 
-    function: Callable[[Any, Any], tuple[Any, Any]] = tf.function(gradients, jit_compile=True if xla else None)
+    function: Callable[[Any, Any], tuple[Any, Any]] = tf.function(
+        gradients, jit_compile=True if xla else None, autograph=False
+    )
     return function
 
 
@@ -51,7 +55,32 @@ def update_function(
             gradients = [gradient / divisor for gradient in gradients]
         updates.apply(gradients)
 
-    function: Callable[[Any], None] = tf.function(update, jit_compile=True if xla else None)
+    function: Callable[[Any], None] = tf.function(update, jit_compile=True if xla else None, autograph=False)
+    return function
+
+
+def steps_per_call(strategy: str, options: Mapping[str, Scalar]) -> int:
+    """The option of that name.
+
+    Raises:
+        UsageError: it is below 1.
+    """
+    steps = cast("int", options.get("steps_per_call", 1))
+    if steps < 1:
+        raise UsageError(f"Strategy {strategy!r}: steps_per_call is 1 or more, not {steps}.")
+    return steps
+
+
+def repeated(step: Callable[[], Any], steps: int) -> Callable[[], Any]:
+    """A `tf.function` that runs `step` so many times, one after the other, and gives what the last one gives."""
+    import tensorflow as tf
+
+    def call() -> Any:
+        for _ in range(steps):
+            result = step()
+        return result
+
+    function: Callable[[], Any] = tf.function(call, autograph=False)
     return function
 
 
@@ -73,8 +102,11 @@ class EagerStep:
         *,
         replicas: int = 1,
         gradients: Callable[[], tuple[Any, Any]] | None = None,
+        steps_per_call: int = 1,
     ) -> None:
-        """`gradients` gives loss and gradients of a batch without any communication, where that can be had."""
+        """`gradients` gives loss and gradients of a batch without any communication, where that can be had;
+        `steps_per_call` says how many steps `function` makes, of which it gives the last one's loss.
+        """
         self._function = function
         self._gradients = gradients
         self._losses: Any = None
@@ -82,6 +114,15 @@ class EagerStep:
         self._variables = variables
         self.examples_per_step = replicas * examples
         self.replicas = replicas
+        self.steps_per_call = steps_per_call
+
+    def trace(self) -> bool:
+        # Functions within are traced with it. Its call without arguments finds what is traced here.
+        get_concrete_function = getattr(self._function, "get_concrete_function", None)
+        if get_concrete_function is None:
+            return False
+        get_concrete_function()
+        return True
 
     def run(self) -> None:
         self._losses = self._function()
@@ -103,7 +144,7 @@ class EagerStep:
 
         # Made only now: tracing it costs what nobody waits for. The compiled gradients inside are those of the step.
         # All of them are given back, or TensorFlow would leave out what makes those that are not.
-        function = tf.function(self._gradients)
+        function = tf.function(self._gradients, autograph=False)
 
         def run() -> None:
             loss, _ = function()

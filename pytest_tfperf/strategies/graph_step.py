@@ -51,6 +51,7 @@ class GraphStep:
     """A blocking `session.run`, as in the programs of the time. Make it while its graph can still grow."""
 
     updates_per_step = 1
+    steps_per_call = 1
 
     def __init__(
         self,
@@ -90,6 +91,9 @@ class GraphStep:
         pairs = list(feeds)
         values = session.run([source for _, source in pairs])
         self._feed = {placeholder: value for (placeholder, _), value in zip(pairs, values, strict=True)}
+
+    def trace(self) -> bool:
+        return True  # its graph was built with the model
 
     def run(self) -> None:
         (_, self._last_loss), _ = self._session.run(self._fetches, feed_dict=self._feed)

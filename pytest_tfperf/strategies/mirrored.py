@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.task import Layout, Task
 from pytest_tfperf.strategies.devices import claim_devices, one_process_layout
@@ -12,24 +13,37 @@ from pytest_tfperf.strategies.eager_step import EagerStep, gradient_function, up
 from pytest_tfperf.strategies.optimizers import FusedUpdates
 from pytest_tfperf.workloads.base import WorkloadDefinition
 from pytest_tfperf.workloads.batches import eager_batches
-from pytest_tfperf.workloads.building import build, recipe
+from pytest_tfperf.workloads.building import Built, build, recipe
+
+_COLLECTIVES = ("between", "compiled")
+_GROUP = 1
+"""Key of the replicas' group in compiled collectives; the strategy's own groups are numbered from 1 too, but a compiled
+collective and one of its are never in the same process."""
 
 
 class Mirrored:
-    """Made as `multi_worker_mirrored` is: two compiled functions for each replica, and the strategy's all-reduce
-    between them, NCCL on GPUs and a sum on one device on CPUs.
+    """One process a job, in which a thread of TensorFlow's runs each replica.
 
-    Option `pack_gradients` reduces one tensor of all gradients, not one for each variable. On a CPU run replicas
-    are logical devices of the process.
+    Option `collective` says where gradients are summed. ``between``: two compiled functions for each replica, and the
+    strategy's all-reduce between them, NCCL on GPUs and a sum on one device on CPUs, as in `multi_worker_mirrored`.
+    ``compiled``: the whole step is one XLA program for each replica, with the all-reduce inside, so that the host can
+    start the next step before the gradients of this one are summed, and XLA may reduce some while it computes others.
+    TensorFlow compiles collectives for the GPUs of one process only. Two H200s trained ResNet-50 at 82 % efficiency so,
+    and at 95 % by `multi_worker_mirrored` with eight steps a call.
+    Option `pack_gradients`, of ``between``: reduce one tensor of all gradients, not one for each variable. XLA itself
+    combines those inside. On a CPU run replicas are logical devices of the process.
     """
 
     name = "mirrored"
-    options: Mapping[str, Scalar] = {"pack_gradients": True}
+    options: Mapping[str, Scalar] = {"pack_gradients": True, "collective": "between"}
     synchronous = True
     updates_are_global = False
     measured_job = "worker"
 
     def layout(self, replicas: int, options: Mapping[str, Scalar]) -> Layout:
+        collective = options.get("collective", "between")
+        if collective not in _COLLECTIVES:
+            raise UsageError(f"Strategy {self.name!r}: collective is {', '.join(_COLLECTIVES)}, not {collective!r}.")
         return one_process_layout(self.name, replicas)
 
     def build(
@@ -47,6 +61,7 @@ class Mirrored:
         task.phase("building")
         strategy = tf.distribute.MirroredStrategy(list(devices))
         xla, pack = bool(params["xla"]), bool(options["pack_gradients"])
+        compiled = _is_compiled(str(options["collective"]), device, xla=xla)
         make = recipe(workload, params)
         with strategy.scope():
             made = make()
@@ -56,20 +71,87 @@ class Mirrored:
         copies = [strategy.experimental_local_results(variable) for variable in built.variables]
         local = [[copy[index] for copy in copies] for index in range(replicas)]
         updates = [FusedUpdates(workload.optimizer, local[i], devices[i]) for i in range(replicas)]
-        divisor = built.loss_scale * replicas
         # Functions of its own for each replica, whose variables they capture.
-        gradients = [gradient_function(built, xla=xla, pack=pack) for _ in devices]
-        update = [update_function(updates[i], local[i], xla=xla, packed=pack, divisor=divisor) for i in range(replicas)]
+        if compiled:
+            steps = [_whole_step(built, updates[i], local[i], replicas) for i in range(replicas)]
+        else:
+            steps = [_divided_step(built, updates[i], local[i], replicas, xla=xla, pack=pack) for i in range(replicas)]
 
         def replica() -> Any:
-            context = tf.distribute.get_replica_context()
-            index = int(tf.get_static_value(context.replica_id_in_sync_group))
-            loss, found = gradients[index](*batches[index].next())
-            # Summed, and divided inside the compiled update.
-            update[index](context.all_reduce(tf.distribute.ReduceOp.SUM, found))
-            return loss
+            index = int(tf.get_static_value(tf.distribute.get_replica_context().replica_id_in_sync_group))
+            return steps[index](*batches[index].next())
 
         def step() -> Any:
             return tuple(strategy.experimental_local_results(strategy.run(replica)))
 
-        return EagerStep(tf.function(step), built.batches.examples, updates[0], local[0], replicas=replicas)
+        function = tf.function(step, autograph=False)
+        return EagerStep(function, built.batches.examples, updates[0], local[0], replicas=replicas)
+
+
+def _is_compiled(collective: str, device: Device, *, xla: bool) -> bool:
+    """Whether the collective is to be part of the compiled step.
+
+    Raises:
+        UsageError: it was asked for where TensorFlow cannot compile it.
+    """
+    if collective == "compiled" and not (device == "gpu" and xla):
+        raise UsageError(
+            "Strategy 'mirrored': collective='compiled' needs xla=True and GPUs, as XLA has no collectives for CPU "
+            "devices in TensorFlow; leave it at 'between'."
+        )
+    return collective == "compiled"
+
+
+def _divided_step(
+    built: Built, updates: FusedUpdates, variables: Sequence[Any], replicas: int, *, xla: bool, pack: bool
+) -> Callable[[Any, Any], Any]:
+    """Gradients, the strategy's all-reduce, update; gives the replica's loss. To be called in its replica context."""
+    import tensorflow as tf
+
+    gradients = gradient_function(built, xla=xla, pack=pack)
+    # Summed, and divided inside the compiled update.
+    update = update_function(updates, variables, xla=xla, packed=pack, divisor=built.loss_scale * replicas)
+
+    def step(features: Any, labels: Any) -> Any:
+        loss, found = gradients(features, labels)
+        update(tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, found))
+        return loss
+
+    return step
+
+
+def _whole_step(
+    built: Built, updates: FusedUpdates, variables: Sequence[Any], replicas: int
+) -> Callable[[Any, Any], Any]:
+    """The same as one XLA program."""
+    import tensorflow as tf
+
+    gradients = gradient_function(built, xla=True, pack=False)
+    update = update_function(updates, variables, xla=True, packed=False, divisor=built.loss_scale * replicas)
+
+    def step(features: Any, labels: Any) -> Any:
+        loss, found = gradients(features, labels)
+        if replicas > 1:
+            found = [_all_reduce(gradient, replicas) for gradient in found]
+        update(found)
+        return loss
+
+    function: Callable[[Any, Any], Any] = tf.function(step, jit_compile=True, autograph=False)
+    return function
+
+
+def _all_reduce(tensor: Any, replicas: int) -> Any:
+    """The sum over all replicas, as an operation that XLA compiles into its own collective."""
+    import tensorflow as tf
+
+    # XLA tells collectives apart by their place in the program, which is the same for all replicas.
+    return tf.raw_ops.CollectiveReduceV2(
+        input=tensor,
+        group_size=replicas,
+        group_key=_GROUP,
+        instance_key=_GROUP,
+        ordering_token=[],
+        merge_op="Add",
+        final_op="Id",
+        communication_hint="nccl",
+    )

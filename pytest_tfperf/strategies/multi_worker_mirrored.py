@@ -9,7 +9,13 @@ from pytest_tfperf.errors import MeasurementError, UsageError
 from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.task import Layout, Task
 from pytest_tfperf.strategies.devices import claim_device, rank_layout
-from pytest_tfperf.strategies.eager_step import EagerStep, gradient_function, update_function
+from pytest_tfperf.strategies.eager_step import (
+    EagerStep,
+    gradient_function,
+    repeated,
+    steps_per_call,
+    update_function,
+)
 from pytest_tfperf.strategies.optimizers import FusedUpdates
 from pytest_tfperf.workloads.base import WorkloadDefinition
 from pytest_tfperf.workloads.building import build, recipe
@@ -22,11 +28,13 @@ class MultiWorkerMirrored:
 
     Options: `communication` is ``ring``, ``nccl`` or ``auto`` (NCCL on GPUs, ring on CPUs); `pack_gradients`
     reduces one tensor of all gradients, not one for each variable: at 4 H100s ResNet-50 scaled to 89.5 %
-    packed and to 86 % as a list. Collective and compiled code cannot share a function: XLA refuses it.
+    packed and to 86 % as a list. `steps_per_call` puts so many steps into one call of a `tf.function` (Keras calls that
+    steps_per_execution): the host waits for each all-reduce, and what Python and the call itself take would be added to
+    every step. Collective and compiled code cannot share a function here: XLA refuses it across processes.
     """
 
     name = "multi_worker_mirrored"
-    options: Mapping[str, Scalar] = {"communication": "auto", "pack_gradients": True}
+    options: Mapping[str, Scalar] = {"communication": "auto", "pack_gradients": True, "steps_per_call": 1}
     synchronous = True
     updates_are_global = False
     measured_job = "worker"
@@ -37,6 +45,7 @@ class MultiWorkerMirrored:
             raise UsageError(
                 f"Strategy {self.name!r}: communication is {', '.join(_COMMUNICATION)}, not {communication!r}."
             )
+        steps_per_call(self.name, options)
         return rank_layout(self.name, replicas)
 
     def build(
@@ -77,8 +86,9 @@ class MultiWorkerMirrored:
             # As in the step, so that what was traced and compiled for it is used again.
             return strategy.run(lambda: gradients(*built.batches.next()))
 
-        step = tf.function(lambda: strategy.run(replica))
-        return EagerStep(step, built.batches.examples, updates, local, gradients=alone)
+        calls = steps_per_call(self.name, options)
+        step = repeated(lambda: strategy.run(replica), calls)
+        return EagerStep(step, built.batches.examples, updates, local, gradients=alone, steps_per_call=calls)
 
 
 def _communication(name: str, device: Device) -> Any:

@@ -97,6 +97,8 @@ class ParameterServer:
 class CoordinatedStep:
     """One step of every worker, scheduled: `run` comes back at once, `wait` joins."""
 
+    steps_per_call = 1
+
     def __init__(self, coordinator: Any, schedule: Callable[[], Any]) -> None:
         self._coordinator = coordinator
         self._schedule = schedule
@@ -109,6 +111,9 @@ class CoordinatedStep:
         self._losses: deque[Any] = deque(maxlen=workers)
         self.replicas = self.updates_per_step = workers
         self.examples_per_step = workers * built.batches.examples
+
+    def trace(self) -> bool:
+        return False  # the coordinator does it when it first hands the step out
 
     def run(self) -> None:
         for _ in range(self.replicas):
@@ -173,7 +178,7 @@ def _worker_step(
             return strategy.run(replica_with_own_batch)
         return strategy.run(replica, args=next(batches))
 
-    step = tf.function(one_step)
+    step = tf.function(one_step, autograph=False)
     data = as_dataset(batch)
     if data is None:
         return lambda: coordinator.schedule(step)

@@ -60,4 +60,4 @@ class Single:
                 update(found)
                 return loss
 
-        return EagerStep(tf.function(step), built.batches.examples, updates, built.variables)
+        return EagerStep(tf.function(step, autograph=False), built.batches.examples, updates, built.variables)

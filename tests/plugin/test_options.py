@@ -74,6 +74,14 @@ def test_strict_on_the_command_line(pytester: pytest.Pytester) -> None:
     assert pytester.parseconfigure("--tfperf-strict").stash[SESSION].config.strict
 
 
+def test_the_compile_cache_is_on_unless_told_otherwise(pytester: pytest.Pytester) -> None:
+    assert pytester.parseconfigure().stash[SESSION].config.compile_cache
+    assert not pytester.parseconfigure("--no-tfperf-compile-cache").stash[SESSION].config.compile_cache
+    pytester.makeini("[pytest]\ntfperf_compile_cache = false\n")
+    assert not pytester.parseconfigure().stash[SESSION].config.compile_cache
+    assert pytester.parseconfigure("--tfperf-compile-cache").stash[SESSION].config.compile_cache
+
+
 def test_force_save_saves(pytester: pytest.Pytester) -> None:
     perf = pytester.parseconfigure("--tfperf-force-save").stash[SESSION].config
     assert perf.save

@@ -27,11 +27,13 @@ def trained() -> dict[TaskId, Any]:
         "adam": run("linear_adam", pack_gradients=False),
         "rmsprop": run("linear_rmsprop", params={"xla": True}),
         "scaled": run("linear_scaled", pack_gradients=False, params={"xla": True}),
+        "four a call": run("linear_sgd", steps_per_call=4) | {"steps": STEPS // 4},
         "keras": run("keras_dense"),
         "keras xla": run("keras_dense", params={"xla": True}),
         "tf_keras": run("tf_keras_dense"),
         "pipeline": run("keras_unbuilt"),
         "function": run("normalised", params={"xla": True}),
+        "branching": run("branching"),
     }
     results: dict[TaskId, Any] = run_tasks(Layout(2), train_each, runs=runs)
     return results
@@ -39,7 +41,15 @@ def trained() -> dict[TaskId, Any]:
 
 @pytest.mark.parametrize(
     ("key", "rule"),
-    [("sgd", "sgd"), ("momentum", "momentum"), ("adam", "adam"), ("rmsprop", "rmsprop"), ("scaled", "sgd")],
+    [
+        ("sgd", "sgd"),
+        ("momentum", "momentum"),
+        ("adam", "adam"),
+        ("rmsprop", "rmsprop"),
+        ("scaled", "sgd"),
+        ("four a call", "sgd"),
+        ("branching", "sgd"),
+    ],
 )
 def test_two_ranks_are_one_process_with_both_batches(trained: dict[TaskId, Any], key: str, rule: str) -> None:
     kernel, bias = train_by_hand(linear_data(None), rule, STEPS)
@@ -50,7 +60,19 @@ def test_two_ranks_are_one_process_with_both_batches(trained: dict[TaskId, Any],
 
 @pytest.mark.parametrize(
     "key",
-    ["sgd", "momentum", "adam", "rmsprop", "scaled", "keras", "keras xla", "tf_keras", "pipeline", "function"],
+    [
+        "sgd",
+        "momentum",
+        "adam",
+        "rmsprop",
+        "scaled",
+        "keras",
+        "keras xla",
+        "tf_keras",
+        "pipeline",
+        "function",
+        "branching",
+    ],
 )
 def test_ranks_start_and_end_with_the_same_weights(trained: dict[TaskId, Any], key: str) -> None:
     first, second = (trained[rank][key] for rank in RANKS)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,14 @@ def test_an_ini_file_that_the_revision_lacks_is_left_out(worktree: Worktree) -> 
     new.write_text("[pytest]\n")
     words = command(worktree, Invocation(worktree.checkout, (), config_file=new), config(worktree), "python", 7)
     assert not any("config-file" in word for word in words)
+
+
+def test_without_a_compile_cache_the_other_side_has_none_either(worktree: Worktree) -> None:
+    """As an ini value: an older revision only warns of one that it does not know, and has no such cache."""
+    invocation = Invocation(worktree.checkout, ())
+    assert "compile_cache" not in " ".join(command(worktree, invocation, config(worktree), "python", 7))
+    words = command(worktree, invocation, replace(config(worktree), compile_cache=False), "python", 7)
+    assert words[words.index("tfperf_compile_cache=false") - 1] == "-o"
 
 
 def test_the_revisions_code_comes_first(worktree: Worktree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

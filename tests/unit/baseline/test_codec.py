@@ -63,17 +63,23 @@ names = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 values = st.floats(1e-9, 1e9).map(lambda value: float(rounded(value)))
 
 
+seconds = st.integers(1, 999).map(lambda number: number / 10)
+"""Three digits of these are stored."""
 dates = st.datetimes(datetime(1970, 1, 1)).map(lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
 @st.composite
 def sessions(draw: st.DrawFn, date: str) -> BaselineSession:
     rounds = draw(st.integers(1, 6))
-    series = [tuple(draw(st.lists(values, min_size=rounds, max_size=rounds))) for _ in range(4)]
+    one, one_step, many, many_step = (tuple(draw(st.lists(values, min_size=rounds, max_size=rounds))) for _ in range(4))
     return BaselineSession(
         Provenance(date, draw(texts), draw(st.booleans()), draw(texts)),
         draw(st.dictionaries(texts.filter(bool), texts, max_size=4)),
-        *series,
+        one,
+        one_step,
+        many,
+        many_step,
+        draw(st.none() | st.tuples(seconds, seconds)),
     )
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pytest_tfperf.baseline.merge import Outdated
-from pytest_tfperf.baseline.store import HEADER, BaselineStore
+from pytest_tfperf.baseline.reading import HEADER
+from pytest_tfperf.baseline.store import BaselineStore
 from pytest_tfperf.records.baseline import BaselineSession
 from tests.unit.baseline.entries import DATE, ENVIRONMENT, FOLDER, annotate, edit, make_entry, make_session, path_of
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from pytest_tfperf.baseline import files, store
+from pytest_tfperf.baseline.reading import HEADER
 from pytest_tfperf.baseline.schema import Limits
-from pytest_tfperf.baseline.store import HEADER, BaselineStore
+from pytest_tfperf.baseline.store import BaselineStore
 from pytest_tfperf.errors import BaselineError
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.environment import Environment
@@ -25,7 +26,7 @@ def test_first_save_writes_this_file(tmp_path: Path) -> None:
     assert path_of(tmp_path).read_text() == (
         HEADER
         + """
-schema_version: 2
+schema_version: 3
 workload: mlp
 strategy: ps_async
 variant: null
@@ -338,3 +339,33 @@ def test_the_root_itself_may_be_a_link_and_a_file_one_within_it(tmp_path: Path) 
     # what a link inside the root leads to has another name, and says so
     with pytest.raises(BaselineError, match="its file name says kept"):
         BaselineStore(root).find(ENVIRONMENT, "mlp-ps_async", 2)
+
+
+def test_what_a_run_took_is_kept_and_may_be_missing(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path)
+    baselines.save([make_entry()])
+    path = path_of(tmp_path)
+    assert "run_seconds" not in path.read_text()
+    baselines.save([make_entry(date="2026-11-28T22:36:48Z", run_seconds=(6.12345, 7.0))])
+    assert path.read_text().count("        run_seconds: [6.12, 7]\n") == 1
+    found = baselines.find(ENVIRONMENT, "mlp-ps_async", 2)
+    assert found is not None
+    assert [session.run_seconds for session in found.sessions] == [None, (6.12, 7.0)]
+    # The same session again is none that is added.
+    (saved,) = baselines.save([make_entry(date="2026-11-28T22:36:48Z", run_seconds=(6.12345, 7.0))])
+    assert saved.note.startswith("stored already")
+
+
+@pytest.mark.parametrize("wrong", ["[6.12]", "[6.12, soon]", "[6.12, -7]", "6.12"])
+def test_what_a_run_took_is_two_positive_numbers(tmp_path: Path, wrong: str) -> None:
+    baselines = BaselineStore(tmp_path)
+    baselines.save([make_entry(run_seconds=(6.12, 7.0))])
+    edit(path_of(tmp_path), "run_seconds: [6.12, 7]", f"run_seconds: {wrong}")
+    with pytest.raises(BaselineError, match=r"line \d+: replicas\.2\.sessions\..*run_seconds"):
+        BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 2)
+
+
+def test_a_file_of_version_2_is_read(tmp_path: Path) -> None:
+    BaselineStore(tmp_path).save([make_entry()])
+    edit(path_of(tmp_path), "schema_version: 3", "schema_version: 2")
+    assert BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 2) is not None

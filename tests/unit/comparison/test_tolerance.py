@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pytest_tfperf.comparison.judge import judge_arm
-from pytest_tfperf.comparison.tolerance import Support, supported_tolerance
+from pytest_tfperf.comparison.tolerance import Support, _fewest, supported_tolerance
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
 from pytest_tfperf.records.comparison import Verdict
@@ -138,3 +138,24 @@ def test_as_fast_a_code_is_called_unchanged_nine_times_in_ten(noise: float, sess
 
 def _session(one: NDArray[np.float64], four: NDArray[np.float64]) -> BaselineSession:
     return BaselineSession(Provenance("", "", False, ""), {}, tuple(one), tuple(one), tuple(four), tuple(four))
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5, 8, 40, 999])
+@pytest.mark.parametrize("missing", [0, 1, 3, 500])
+def test_the_fewest_rounds_are_found_though_a_further_look_costs_some(rounds: int, missing: int) -> None:
+    """As a look more shares the error, the first round after a look can be not enough where the one before was."""
+    edges = look_rounds(1000)
+
+    def enough(count: int) -> bool:
+        start = max(edge for edge in (1, *edges) if edge < count) + 1
+        return count >= start + missing
+
+    asked: list[int] = []
+
+    def counting(count: int) -> bool:
+        asked.append(count)
+        return enough(count)
+
+    found = _fewest(rounds, counting)
+    assert found == next((count for count in range(max(2, rounds), 1001) if enough(count)), None)
+    assert len(asked) < 40

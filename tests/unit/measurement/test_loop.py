@@ -8,8 +8,9 @@ from itertools import chain, repeat
 import pytest
 
 from pytest_tfperf.config import MeasurementPolicy
-from pytest_tfperf.measurement.loop import Loop
+from pytest_tfperf.measurement.loop import Loop, LoopResult, in_steps
 from pytest_tfperf.measurement.steady_state import is_steady, truncation_point
+from pytest_tfperf.records.run import Window
 from tests.unit.fakes import FakeClock
 
 POLICY = MeasurementPolicy(window_seconds=1.0, windows=4, warmup_min_steps=5, warmup_max_seconds=100.0)
@@ -84,6 +85,12 @@ def test_every_window_ends_with_a_wait_for_the_device() -> None:
 def test_every_step_is_counted_warm_up_included() -> None:
     loop, step = loop_of([5.0], then=0.25)
     assert loop.measure(synchronous=True).steps == step.calls.count("run")
+
+
+def test_calls_of_several_steps_are_told_in_steps() -> None:
+    calls = LoopResult((2.0, 0.4), True, (Window(3.0, 4.0, 5),), (0.5,), 12)
+    assert in_steps(calls, 4) == LoopResult((0.5, 0.1), True, (Window(3.0, 4.0, 20),), (0.5,), 48)
+    assert in_steps(calls, 1) == calls
 
 
 def test_slowdown_lengthens_the_steps_by_its_fraction() -> None:

@@ -27,7 +27,11 @@ def test_an_unknown_name_is_answered_with_a_close_one() -> None:
 
 def test_options_are_complete_and_checked() -> None:
     assert resolve_options(get("ps_async"), {"ps": 2}) == {"ps": 2, "placement": "round_robin", "feed": False}
-    assert resolve_options(get("multi_worker_mirrored"), {}) == {"communication": "auto", "pack_gradients": True}
+    assert resolve_options(get("multi_worker_mirrored"), {}) == {
+        "communication": "auto",
+        "pack_gradients": True,
+        "steps_per_call": 1,
+    }
     with pytest.raises(
         UsageError, match=r"Strategy 'ps_async' has no option 'pss'. Did you mean 'ps'\? It has: feed, p"
     ):
@@ -72,6 +76,8 @@ def test_layouts() -> None:
         ("tower", 2, {"regularizer": "none"}, "regularizer is shared, per_tower, not 'none'"),
         ("tower", 2, {"variables": "device", "regularizer": "shared"}, "use regularizer='per_tower'"),
         ("mirrored", 0, {}, "at least 1 replica, not 0"),
+        ("mirrored", 2, {"collective": "nccl"}, "collective is between, compiled, not 'nccl'"),
+        ("multi_worker_mirrored", 2, {"steps_per_call": 0}, "steps_per_call is 1 or more, not 0"),
     ],
 )
 def test_what_cannot_be_laid_out(name: str, replicas: int, options: dict[str, Scalar], said: str) -> None:

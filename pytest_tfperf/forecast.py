@@ -1,0 +1,192 @@
+"""How long a session will take, said before it begins: what runs took before, times the rounds that are expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from pytest_tfperf.comparison.outlook import rounds_to_decide
+from pytest_tfperf.config import PerfConfig
+from pytest_tfperf.measurement.clock import Clock
+from pytest_tfperf.pacing import FEWEST, FEWEST_TO_SAVE, planned_rounds
+from pytest_tfperf.plan import layout_of
+from pytest_tfperf.records.arm import Arm, Sweep, SweepSpec
+from pytest_tfperf.records.baseline import BaselineEntry
+from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.units import format_seconds, plural
+
+History = Mapping[str, Any]
+"""What earlier sessions took on this machine, as JSON has it. By test: ``runs``, by the arm's label the seconds of the
+first run and of a later one; and ``rounds``, by what `_kind` says, how many runs each arm had. Under ``""``: what a
+session takes besides its runs."""
+
+_BESIDE_RUNS = 8.0
+"""Seconds that a session takes besides its runs where none was seen: importing TensorFlow, above all."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What the baseline files know of one replica count; all of it may be missing."""
+
+    entry: BaselineEntry | None
+    """None where there is none that the count can be held against."""
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Seconds that a session should take."""
+
+    sweeps: int
+    expected: float
+    most: float
+    """If every planned round is needed, and none is disturbed."""
+    unknown: int = 0
+    """Sweeps that hold an arm of which nothing is known."""
+
+    def __str__(self) -> str:
+        text = f"{plural(self.sweeps, 'sweep')}, about {in_steps(self.expected)}"
+        if self.most > 1.05 * self.expected:
+            text += f" (at most {in_steps(self.most)})"
+        if self.unknown:
+            text += f"; a rough guess, as {plural(self.unknown, 'sweep')} took no known time before"
+        return text
+
+
+def in_steps(seconds: float) -> str:
+    """A duration in steps of five seconds from half a minute on: more would claim too much."""
+    return format_seconds(max(1, round(seconds)) if seconds < 30 else 5 * round(seconds / 5))
+
+
+def forecast(
+    sweeps: Iterable[Sweep], config: PerfConfig, history: History, stored: Callable[[SweepSpec, int], Stored]
+) -> Forecast:
+    """Say how long the sweeps will take, from the moment of asking.
+
+    A run takes what it took in the last session here; else what it took when the baseline was saved; else a guess. So
+    it is with rounds: as many as last time, else as many as a gate on unchanged code is expected to need, else all.
+    """
+    count, unknown = 0, 0
+    expected = most = fewest = float(history.get("", {}).get(_kind(config, 0), _BESIDE_RUNS))
+    for sweep in sweeps:
+        count += 1
+        planned = planned_rounds(config, sweep.spec)
+        at_least = min(planned, FEWEST_TO_SAVE if config.save else FEWEST)
+        known = {replicas: stored(sweep.spec, replicas) for replicas in sweep.replicas}
+        rounds = {replicas: _rounds(sweep, replicas, planned, config, known[replicas]) for replicas in sweep.replicas}
+        before = history.get(sweep.spec.test, {})
+        last = before.get("rounds", {}).get(_kind(config, planned), {})
+        guessed = False
+        for arm in dict.fromkeys(sweep.arms):
+            needed_by = [replicas for replicas in sweep.replicas if arm in sweep.arms_of(replicas)]
+            runs = last.get(arm.label) or max(rounds[replicas] for replicas in needed_by)
+            times = _before(before, arm, config) or _saved(sweep, arm, known)
+            guessed |= times is None
+            first, later = times or _guess(sweep.spec, arm, config)
+            if config.against and arm.role != "versus":  # the other revision takes its turns
+                first, later = 2 * first, 2 * later
+            expected += first + (runs - 1) * later
+            most += first + (planned - 1) * later
+            fewest += first + (at_least - 1) * later
+        unknown += guessed
+    if config.max_time is not None:
+        cap = max(config.max_time, fewest)  # the fewest rounds are measured in any case
+        expected, most = min(expected, cap), min(most, cap)
+    return Forecast(count, expected, max(most, expected), unknown)
+
+
+def updated(history: History, results: Mapping[str, SweepResult], config: PerfConfig, took: float) -> dict[str, Any]:
+    """The history with a session's results; `took` is what the whole session took, in seconds."""
+    found, in_runs = dict(history), 0.0
+    for test, result in results.items():
+        before = found.get(test, {})
+        runs, counts = dict(before.get("runs", {})), {}
+        for arm, measured in result.results.items():
+            seconds = [run.seconds for run in measured.runs]
+            there = len(result.against[arm].runs) if arm in result.against else 0
+            if seconds and measured.error is None:
+                in_runs += sum(seconds) * (1 + there / len(seconds))
+                runs[arm.label] = [round(seconds[0], 2), round(median(seconds[1:] or seconds), 2), _window(config)]
+                counts[arm.label] = len(seconds)
+        kind = _kind(config, planned_rounds(config, result.sweep.spec))
+        found[test] = {"runs": runs, "rounds": {**before.get("rounds", {}), kind: counts}}
+    found[""] = {**found.get("", {}), _kind(config, 0): round(max(0.0, took - in_runs), 2)}
+    return found
+
+
+class Duration:
+    """How long a session takes, and was expected to; its text says both, and is empty before `begin`."""
+
+    def __init__(self, config: PerfConfig, clock: Clock) -> None:
+        self._config = config
+        self._clock = clock
+        self._began: tuple[float, Forecast] | None = None
+
+    def begin(self, sweeps: Iterable[Sweep], history: History, stored: Callable[[SweepSpec, int], Stored]) -> Forecast:
+        """Count from now on, and give what is expected."""
+        expected = forecast(sweeps, self._config, history, stored)
+        self._began = self._clock.now(), expected
+        return expected
+
+    def added_to(self, history: History, results: Mapping[str, SweepResult]) -> dict[str, Any]:
+        """The history with this session's; the same where nothing was begun, or nothing measured."""
+        if self._began is None or not results:
+            return dict(history)
+        return updated(history, results, self._config, self._clock.now() - self._began[0])
+
+    def __str__(self) -> str:
+        if self._began is None:
+            return ""
+        began, announced = self._began
+        return f"took {in_steps(self._clock.now() - began)}, expected {in_steps(announced.expected)}"
+
+
+def _rounds(sweep: Sweep, replicas: int, planned: int, config: PerfConfig, known: Stored) -> int:
+    """Rounds that a count is expected to need, where it was not measured here before."""
+    if config.save or config.against or config.smoke or sweep.spec.suspect or known.entry is None:
+        return planned
+    own = sweep.is_own_reference(replicas)
+    return rounds_to_decide(known.entry, known.tolerance, planned, config.comparison, own_reference=own)
+
+
+def _before(before: Mapping[str, Any], arm: Arm, config: PerfConfig) -> tuple[float, float] | None:
+    seconds = before.get("runs", {}).get(arm.label)
+    if seconds is None or seconds[2] != _window(config):
+        return None
+    return float(seconds[0]), float(seconds[1])
+
+
+def _saved(sweep: Sweep, arm: Arm, known: Mapping[int, Stored]) -> tuple[float, float] | None:
+    """What a run took when a baseline of it was saved; nothing is saved of what an arm is only held against."""
+    for replicas, stored in known.items():
+        if stored.entry is None or stored.entry.latest.run_seconds is None or arm not in sweep.arms_of(replicas):
+            continue
+        reference, own = stored.entry.latest.run_seconds
+        if arm.role == "versus":
+            return own, own
+        return (reference, reference) if arm.is_reference else (own, own)
+    return None
+
+
+def _guess(spec: SweepSpec, arm: Arm, config: PerfConfig) -> tuple[float, float]:
+    """Seconds of the first run and of a later one, of an arm that nothing is known of: within a factor of two or so."""
+    layout = layout_of(spec, arm)
+    tasks = layout.workers + layout.ps + layout.chief
+    policy = config.measurement
+    # Processes and graphs, by the number of tasks; warm-up takes about two windows, one of them that of the looks.
+    seconds = 3.0 + 0.7 * tasks + (policy.windows + 2) * policy.window_seconds
+    compiles = 40.0 if spec.recipe_of(arm).workload_params.get("xla") else 0.0
+    again = compiles / 4 if config.compile_cache else compiles
+    return seconds + compiles, seconds + again
+
+
+def _kind(config: PerfConfig, planned: int) -> str:
+    """What sessions must have in common to need as many rounds."""
+    kind = "smoke" if config.smoke else "save" if config.save else "against" if config.against else "gate"
+    return f"{kind} {planned}" if planned else kind
+
+
+def _window(config: PerfConfig) -> float:
+    return config.measurement.window_seconds

@@ -1,0 +1,124 @@
+"""How long a session says that it will take, from canned durations."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tfperf.config import PerfConfig
+from pytest_tfperf.forecast import Duration, Stored, forecast, updated
+from pytest_tfperf.records.arm import Arm, Recipe, Sweep, SweepSpec
+from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.run import ArmResult, Run
+from pytest_tfperf.records.sweep import SweepResult
+from tests.unit.canned import baseline
+from tests.unit.fakes import FakeClock
+
+CONFIG = PerfConfig(root=Path(), baselines=Path())
+SPEC = SweepSpec("t.py::t", "mlp", Recipe("multi_worker_mirrored"), Recipe("single"), (2, 4), "cpu")
+SWEEP = Sweep(SPEC, (2, 4))
+NOTHING = Stored(None, 0.03)
+
+
+def unknown(spec: SweepSpec, replicas: int) -> Stored:
+    return NOTHING
+
+
+def result(seconds: dict[str, list[float]], config: PerfConfig = CONFIG) -> SweepResult:
+    def measured(arm: Arm) -> ArmResult:
+        runs = (Run(arm, n, 1.0, 1.0, (), seconds=each) for n, each in enumerate(seconds[arm.label], start=1))
+        return ArmResult(arm, tuple(runs))
+
+    return SweepResult(SWEEP, {arm: measured(arm) for arm in SWEEP.arms}, Environment({}, {}), 3, 0.0)
+
+
+SECONDS = {"T(1)": [30.0, 5.0, 5.0], "T(2)": [20.0, 6.0], "T(4)": [40.0, 8.0, 8.0]}
+"""T(2) was decided after two rounds."""
+
+
+def after(seconds: dict[str, list[float]], took: float, config: PerfConfig = CONFIG) -> dict[str, Any]:
+    history = updated({}, {SPEC.test: result(seconds)}, config, took)
+    return dict(json.loads(json.dumps(history)))  # as pytest's cache gives it back
+
+
+def test_the_same_again_takes_as_long() -> None:
+    total = sum(map(sum, SECONDS.values()))
+    told = forecast([SWEEP], CONFIG, after(SECONDS, total + 9.0), unknown)
+    assert told.expected == pytest.approx(total + 9.0)
+    # All five rounds: two more of T(1) and T(4), three more of T(2).
+    assert told.most == pytest.approx(total + 9.0 + 2 * 5.0 + 3 * 6.0 + 2 * 8.0)
+    assert (told.sweeps, told.unknown) == (1, 0)
+    assert str(told) == "1 sweep, about 2 min 10 s (at most 2 min 55 s)"
+
+
+def test_saving_has_twice_the_rounds_of_what_they_took() -> None:
+    told = forecast([SWEEP], replace(CONFIG, save=True), after(SECONDS, 0.0), unknown)
+    assert told.expected == told.most == pytest.approx(8.0 + 30 + 9 * 5 + 20 + 9 * 6 + 40 + 9 * 8)
+
+
+def test_another_revision_beside_takes_twice_the_runs() -> None:
+    here, both = (
+        forecast([SWEEP], replace(CONFIG, against=against), after(SECONDS, 0.0), unknown).most
+        for against in ("", "main")
+    )
+    assert both - 8.0 == pytest.approx(2 * here)  # `here` begins at nothing besides runs, as it was seen to take none
+
+
+def test_max_time_caps_it_but_not_below_the_fewest_rounds() -> None:
+    history = after(SECONDS, 0.0)
+    assert forecast([SWEEP], replace(CONFIG, max_time=110.0), history, unknown).most == 110.0
+    fewest = 30 + 5 + 20 + 6 + 40 + 8
+    assert forecast([SWEEP], replace(CONFIG, max_time=1.0), history, unknown).expected == pytest.approx(fewest)
+
+
+def test_without_a_history_the_baseline_says_what_a_run_took_and_how_many_are_needed() -> None:
+    entry = baseline()
+    latest = replace(entry.latest, run_seconds=(7.0, 11.0))
+    stored = Stored(replace(entry, sessions=(latest,)), tolerance=0.03)
+    sweep = Sweep(replace(SPEC, replicas=(4,)), (4,))
+    told = forecast([sweep], CONFIG, {}, lambda spec, replicas: stored)
+    rounds = (told.expected - 8.0) / (7.0 + 11.0)
+    assert rounds == 2  # runs that vary by 0.2 % settle at the first look
+    assert told.most == pytest.approx(8.0 + 5 * 18.0)
+    assert told.unknown == 0
+    # Noise of 5 % at a tolerance of 3 %: every planned round.
+    noisy = baseline(noise=(1.05, 0.95, 1.06, 0.94, 1.0))
+    stored = Stored(replace(noisy, sessions=(replace(noisy.latest, run_seconds=(7.0, 11.0)),)), tolerance=0.03)
+    told = forecast([sweep], CONFIG, {}, lambda spec, replicas: stored)
+    assert told.expected == told.most
+
+
+def test_what_nothing_is_known_of_is_guessed_and_said() -> None:
+    told = forecast([SWEEP], CONFIG, {}, unknown)
+    assert told.unknown == 1
+    assert "a rough guess" in str(told)
+    # Compiling takes its time, and more so where every run does it.
+    compiled = Sweep(replace(SPEC, recipe=Recipe("multi_worker_mirrored", {}, {"xla": True})), (2, 4))
+    cached = forecast([compiled], CONFIG, {}, unknown).expected
+    assert told.expected < cached < forecast([compiled], replace(CONFIG, compile_cache=False), {}, unknown).expected
+
+
+def test_runs_with_windows_of_another_length_say_nothing() -> None:
+    other = replace(CONFIG, measurement=replace(CONFIG.measurement, window_seconds=4.0))
+    assert forecast([SWEEP], other, after(SECONDS, 0.0), unknown).unknown == 1
+
+
+def test_other_tests_stay_in_the_history() -> None:
+    history = updated(after(SECONDS, 0.0), {}, CONFIG, 3.0)
+    assert forecast([SWEEP], CONFIG, history, unknown).expected == pytest.approx(3.0 + sum(map(sum, SECONDS.values())))
+
+
+def test_what_was_expected_is_said_at_the_end() -> None:
+    clock = FakeClock()
+    duration = Duration(CONFIG, clock)
+    assert str(duration) == ""
+    assert duration.added_to({"a": 1}, {SPEC.test: result(SECONDS)}) == {"a": 1}
+    assert duration.begin([SWEEP], after(SECONDS, 131.0), unknown).expected == pytest.approx(131.0)
+    clock.sleep(142.0)
+    assert str(duration) == "took 2 min 20 s, expected 2 min 10 s"
+    assert duration.added_to({}, {}) == {}
+    assert duration.added_to({}, {SPEC.test: result(SECONDS)}) == after(SECONDS, 142.0)

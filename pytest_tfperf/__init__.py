@@ -10,6 +10,7 @@ from pytest_tfperf.errors import (
     TfPerfError,
     UsageError,
 )
+from pytest_tfperf.records.cost import ModelCost
 from pytest_tfperf.version import __version__
 from pytest_tfperf.workloads.base import Optimizer, Workload
 from pytest_tfperf.workloads.registry import workload
@@ -18,6 +19,7 @@ __all__ = [
     "BaselineError",
     "ClusterError",
     "MeasurementError",
+    "ModelCost",
     "Optimizer",
     "RegressionFailure",
     "TfPerfError",

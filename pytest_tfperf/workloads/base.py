@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.records.cost import ModelCost
 
 Rule = Literal["sgd", "momentum", "adam", "rmsprop"]
 
@@ -68,6 +69,15 @@ class WorkloadDefinition:
     params: Mapping[str, object]
     """Keyword parameters of `build` with their defaults, and `xla`, which every workload has."""
     optimizer: Optimizer = field(default_factory=Optimizer)
+    cost: Callable[..., ModelCost | None] | None = None
+    """What an example takes by the model's definition: a function of the same keyword parameters as `build`, None for
+    sizes of which it is not known; or None altogether."""
+
+    def cost_of(self, params: Mapping[str, object]) -> ModelCost | None:
+        """The `cost` of the workload with these parameters; None where it is not known."""
+        if self.cost is None:
+            return None
+        return self.cost(**{key: value for key, value in params.items() if key != "xla"})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.build(*args, **kwargs)

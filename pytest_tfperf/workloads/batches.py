@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.workloads.autograph import converted
 
 NextBatch = Callable[[], tuple[Any, Any]]
 
@@ -75,7 +76,8 @@ def eager_batches(batch: Any, device: str) -> Batches:
         iterator = iter(batch.repeat())
         return Batches(lambda: _pair(next(iterator)), examples)
     if callable(batch):
-        return Batches(lambda: _pair(batch()), examples)
+        make = converted(batch)
+        return Batches(lambda: _pair(make()), examples)
     with tf.device(device):
         # identity: convert_to_tensor leaves a tensor on the device where the user's function made it.
         fixed = tf.nest.map_structure(lambda value: tf.identity(tf.convert_to_tensor(value)), _pair(batch))

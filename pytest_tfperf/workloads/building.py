@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.workloads.autograph import converted
 from pytest_tfperf.workloads.base import Workload, WorkloadDefinition
 from pytest_tfperf.workloads.batches import (
     Batches,
@@ -102,13 +103,13 @@ def build_in_graph(workload: Workload, device: str) -> Built:
 
 def _build(workload: Workload, batches: Batches) -> Built:
     variables = _trainable_variables(workload)
-    forward = _writing_its_state(workload.model)
+    forward, loss_of = _writing_its_state(workload.model), converted(workload.loss)
 
     def fit(features: Any, labels: Any) -> Any:
         import tensorflow as tf
 
         # Before the losses of layers are read: the forward pass makes them.
-        value = workload.loss(labels, forward(features))
+        value = loss_of(labels, forward(features))
         value = tf.reduce_mean(tf.cast(value, tf.float32))
         extra = [tf.cast(tf.reduce_sum(term), tf.float32) for term in getattr(workload.model, "losses", None) or ()]
         return tf.add_n([value, *extra]) if extra else value
@@ -190,7 +191,8 @@ def _in_training_mode(model: Any) -> Callable[[Any], Any]:
         takes_training = "training" in inspect.signature(model).parameters or _is_tf_keras(model)
     except (TypeError, ValueError):
         takes_training = False
-    return (lambda features: model(features, training=True)) if takes_training else model
+    call = converted(model)
+    return (lambda features: call(features, training=True)) if takes_training else call
 
 
 def _writing_its_state(model: Any) -> Callable[[Any], Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.records.cost import ModelCost
 from pytest_tfperf.workloads.base import Workload
 from pytest_tfperf.workloads.cifar_records import pipeline
 from pytest_tfperf.workloads.layers import Network
@@ -15,6 +17,16 @@ def cross_entropy(labels: Any, logits: Any) -> Any:
     import tensorflow as tf
 
     return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+
+
+def cost_at(multiplications: float, **sizes: object) -> Callable[..., ModelCost | None]:
+    """A `WorkloadDefinition.cost`: that many multiplications in an image's forward pass where all `sizes` are these."""
+
+    def cost(**params: object) -> ModelCost | None:
+        published = all(params[key] == value for key, value in sizes.items())
+        return ModelCost(6 * multiplications) if published else None
+
+    return cost
 
 
 def classifier(

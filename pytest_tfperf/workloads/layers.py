@@ -104,15 +104,30 @@ class Network:
 
         return convolve
 
-    def dense(self, name: str, inputs: int, outputs: int, *, precision: str = "float32", bias: bool = True) -> Layer:
+    def dense(
+        self,
+        name: str,
+        inputs: int,
+        outputs: int,
+        *,
+        precision: str = "float32",
+        bias: bool = True,
+        stddev: float | None = None,
+    ) -> Layer:
         """A product with bias, in float32 unless told: (n, inputs) to (n, outputs).
 
-        Glorot uniform (Glorot & Bengio 2010), bias 0.
+        Glorot uniform (Glorot & Bengio 2010), or normal with `stddev`; bias 0.
         """
         import tensorflow as tf
 
         limit = math.sqrt(6.0 / (inputs + outputs))
-        kernel = self._variable(lambda: tf.random.uniform((inputs, outputs), -limit, limit), f"{name}/kernel")
+
+        def initial() -> Any:
+            if stddev is not None:
+                return tf.random.normal((inputs, outputs), stddev=stddev)
+            return tf.random.uniform((inputs, outputs), -limit, limit)
+
+        kernel = self._variable(initial, f"{name}/kernel")
         offset = self._variable(lambda: tf.zeros([outputs]), f"{name}/bias") if bias else None
 
         def multiply(x: Any) -> Any:
@@ -152,6 +167,20 @@ class Network:
             for moving, batch in ((mean, batch_mean), (variance, batch_variance)):
                 run_with_step(moving.assign_sub((1.0 - decay) * (moving - batch), read_value=False))
             return y
+
+        return normalise
+
+    def layer_norm(self, name: str, width: int, epsilon: float) -> Layer:
+        """Layer normalisation of (n, width) over its last axis, in float32 (Ba et al. 2016, arXiv:1607.06450)."""
+        import tensorflow as tf
+
+        factor = self._variable(lambda: tf.ones([width]), f"{name}/gamma")
+        offset = self._variable(lambda: tf.zeros([width]), f"{name}/beta")
+
+        def normalise(x: Any) -> Any:
+            exact = tf.cast(x, tf.float32)
+            mean, variance = tf.nn.moments(exact, axes=-1, keepdims=True)
+            return tf.cast((exact - mean) * tf.math.rsqrt(variance + epsilon) * factor + offset, self.precision)
 
         return normalise
 

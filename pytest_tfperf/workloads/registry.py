@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, overload
 
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.records.cost import ModelCost
 from pytest_tfperf.workloads.base import Optimizer, WorkloadDefinition
 from pytest_tfperf.workloads.settings import SETTING_TYPES, did_you_mean, resolve
 
 _MODELS = "pytest_tfperf.workloads.models"
 _BUILT_IN = {
     "alexnet": f"{_MODELS}.alexnet",
+    "gpt2": f"{_MODELS}.gpt2",
     "inception_resnet_v1": f"{_MODELS}.inception_resnet_v1",
     "inception_v3": f"{_MODELS}.inception_v3",
     "mlp": f"{_MODELS}.mlp",
@@ -40,26 +42,38 @@ _registered: dict[str, WorkloadDefinition] = {}
 def workload(function: Callable[..., Any], /) -> WorkloadDefinition: ...
 @overload
 def workload(
-    name: str | None = None, /, *, optimizer: Optimizer | None = None, xla: bool = False
+    name: str | None = None,
+    /,
+    *,
+    optimizer: Optimizer | None = None,
+    xla: bool = False,
+    cost: Callable[..., ModelCost | None] | None = None,
 ) -> Callable[[Callable[..., Any]], WorkloadDefinition]: ...
 def workload(
-    target: Callable[..., Any] | str | None = None, /, *, optimizer: Optimizer | None = None, xla: bool = False
+    target: Callable[..., Any] | str | None = None,
+    /,
+    *,
+    optimizer: Optimizer | None = None,
+    xla: bool = False,
+    cost: Callable[..., ModelCost | None] | None = None,
 ) -> WorkloadDefinition | Callable[[Callable[..., Any]], WorkloadDefinition]:
     """Register a function that gives a `Workload`, or a tuple (model, loss, batch), under a name.
 
     Use it bare or as ``@workload("name", optimizer=Optimizer("adam", 1e-3), xla=True)``. The name is the
     function's own unless given. The function's keyword parameters, all with defaults, are what a marker can
-    set. The decorated name is a `WorkloadDefinition`, which still can be called and can be given to a marker.
+    set. `cost` takes the same parameters and gives the `ModelCost` of an example, or None where that is not known:
+    a verdict's details then say how much of the GPU's peak the model gets. The decorated name is a
+    `WorkloadDefinition`, which still can be called and can be given to a marker.
 
     Raises:
         UsageError: a parameter cannot be set from a marker, or another function has the name.
     """
     if callable(target):
-        return _register(target, None, Optimizer(), xla=False)
+        return _register(target, None, Optimizer(), xla=False, cost=None)
     name = target
 
     def register(function: Callable[..., Any]) -> WorkloadDefinition:
-        return _register(function, name, Optimizer() if optimizer is None else optimizer, xla=xla)
+        return _register(function, name, Optimizer() if optimizer is None else optimizer, xla=xla, cost=cost)
 
     return register
 
@@ -99,10 +113,18 @@ def resolve_params(definition: WorkloadDefinition, overrides: Mapping[str, objec
     return resolve(f"Workload {definition.name!r}", "parameter", definition.params, overrides)
 
 
-def _register(function: Callable[..., Any], name: str | None, optimizer: Optimizer, *, xla: bool) -> WorkloadDefinition:
+def _register(
+    function: Callable[..., Any],
+    name: str | None,
+    optimizer: Optimizer,
+    *,
+    xla: bool,
+    cost: Callable[..., ModelCost | None] | None,
+) -> WorkloadDefinition:
     if not inspect.isfunction(function):
         raise UsageError(f"@workload decorates a function, not {function!r}.")
-    definition = WorkloadDefinition(name or function.__name__, function, {**_params(function), "xla": xla}, optimizer)
+    params = {**_params(function), "xla": xla}
+    definition = WorkloadDefinition(name or function.__name__, function, params, optimizer, cost)
     # The name becomes part of a baseline's file name.
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", definition.name):
         raise UsageError(

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.workloads.base import Optimizer, Workload
-from pytest_tfperf.workloads.inputs import classifier
+from pytest_tfperf.workloads.inputs import classifier, cost_at
 from pytest_tfperf.workloads.layers import Network, dropout, scaled
 from pytest_tfperf.workloads.registry import workload
 
@@ -61,7 +61,12 @@ class AlexNet(Network):
         return self._fc8(x)
 
 
-@workload("alexnet", optimizer=Optimizer("sgd", learning_rate=0.01))
+@workload(
+    "alexnet",
+    optimizer=Optimizer("sgd", learning_rate=0.01),
+    # torchvision's, 0.714 thousand million, has 55 pixels a side after the first convolution; SAME padding gives 56.
+    cost=cost_at(716_767_232, image_size=224, classes=1000, width=1.0),
+)
 def alexnet(
     *,
     batch_size: int = 256,

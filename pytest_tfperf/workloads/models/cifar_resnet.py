@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.workloads.base import Optimizer, Workload
-from pytest_tfperf.workloads.inputs import classifier
+from pytest_tfperf.workloads.inputs import classifier, cost_at
 from pytest_tfperf.workloads.layers import Layer, Network, scaled
 from pytest_tfperf.workloads.registry import workload
 
@@ -73,7 +73,11 @@ def _subsampled(stride: int, more_channels: int) -> Layer:
     return lambda x: tf.pad(x[:, ::stride, ::stride, :], padding)
 
 
-@workload("resnet110", optimizer=Optimizer("momentum", learning_rate=0.01))
+@workload(
+    "resnet110",
+    optimizer=Optimizer("momentum", learning_rate=0.01),
+    cost=cost_at(252_887_680, image_size=32, classes=10, depth=110, width=1.0),
+)
 def resnet110(
     *,
     batch_size: int = 128,
@@ -109,7 +113,11 @@ def resnet110(
     )
 
 
-@workload("resnet18_cifar", optimizer=Optimizer("momentum", learning_rate=0.01))
+@workload(
+    "resnet18_cifar",
+    optimizer=Optimizer("momentum", learning_rate=0.01),
+    cost=cost_at(555_422_720, image_size=32, classes=10, width=1.0),
+)
 def resnet18_cifar(
     *,
     batch_size: int = 16,

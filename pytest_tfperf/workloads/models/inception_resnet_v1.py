@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.workloads.base import Optimizer, Workload
-from pytest_tfperf.workloads.inputs import classifier
+from pytest_tfperf.workloads.inputs import classifier, cost_at
 from pytest_tfperf.workloads.layers import Layer, dropout, scaled
 from pytest_tfperf.workloads.registry import workload
 from pytest_tfperf.workloads.towers import Conv, Fork, Part, Pool, TowerNetwork, fork
@@ -88,7 +88,11 @@ class InceptionResNetV1(TowerNetwork):
         return run
 
 
-@workload("inception_resnet_v1", optimizer=Optimizer("adam", learning_rate=1e-3))
+@workload(
+    "inception_resnet_v1",
+    optimizer=Optimizer("adam", learning_rate=1e-3),
+    cost=cost_at(1_422_782_304, image_size=160, classes=10_000, bottleneck=512, depth=5, width=1.0),
+)
 def inception_resnet_v1(
     *,
     batch_size: int = 128,

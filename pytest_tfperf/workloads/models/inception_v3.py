@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.workloads.base import Optimizer, Workload
-from pytest_tfperf.workloads.inputs import classifier, cross_entropy
+from pytest_tfperf.workloads.inputs import classifier, cost_at, cross_entropy
 from pytest_tfperf.workloads.layers import dropout
 from pytest_tfperf.workloads.registry import workload
 from pytest_tfperf.workloads.towers import Conv, Fork, Part, Pool, TowerNetwork, fork
@@ -98,7 +98,12 @@ def _loss_with_head(labels: Any, logits: Any) -> Any:
     return cross_entropy(labels, main) + 0.4 * cross_entropy(labels, auxiliary)
 
 
-@workload("inception_v3", optimizer=Optimizer("rmsprop", 0.045, momentum=0.9, epsilon=1.0, decay=0.9))
+@workload(
+    "inception_v3",
+    optimizer=Optimizer("rmsprop", 0.045, momentum=0.9, epsilon=1.0, decay=0.9),
+    # torchvision's table: 5.71 thousand million.
+    cost=cost_at(5_713_216_096, image_size=299, classes=1000, width=1.0, auxiliary=False),
+)
 def inception_v3(
     *,
     batch_size: int = 32,

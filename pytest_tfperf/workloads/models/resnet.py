@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_tfperf.workloads.base import Optimizer, Workload
-from pytest_tfperf.workloads.inputs import classifier
+from pytest_tfperf.workloads.inputs import classifier, cost_at
 from pytest_tfperf.workloads.layers import Layer, Network, scaled
 from pytest_tfperf.workloads.registry import workload
 
@@ -55,7 +55,13 @@ class BottleneckResNet(Network):
         return layers, self.conv_norm(f"{name}/shortcut", inputs, 4 * filters, 1, stride)
 
 
-@workload("resnet50", optimizer=Optimizer("momentum", learning_rate=0.01), xla=True)
+@workload(
+    "resnet50",
+    optimizer=Optimizer("momentum", learning_rate=0.01),
+    xla=True,
+    # torchvision's table has 4.09 and 11.51 thousand million for the two.
+    cost=cost_at(4_089_184_256, image_size=224, classes=1000, width=1.0),
+)
 def resnet50(
     *,
     batch_size: int = 256,
@@ -82,7 +88,12 @@ def resnet50(
     )
 
 
-@workload("resnet152", optimizer=Optimizer("momentum", learning_rate=0.01), xla=True)
+@workload(
+    "resnet152",
+    optimizer=Optimizer("momentum", learning_rate=0.01),
+    xla=True,
+    cost=cost_at(11_513_626_624, image_size=224, classes=1000, width=1.0, blocks=1.0),
+)
 def resnet152(
     *,
     batch_size: int = 32,

@@ -1,0 +1,38 @@
+"""Contestants in processes of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped, unused-ignore]
+import pytest
+
+from benchmarks.alternatives.__main__ import main
+from benchmarks.alternatives.contestant import Entry
+from benchmarks.alternatives.contests import CONTESTS, params_of
+from benchmarks.alternatives.process import run_in_process
+
+SHORT = ("--rounds", "1", "--warmup", "0.01", "--window", "0.01", "--windows", "1")
+
+
+def test_one_that_takes_too_long_is_killed() -> None:
+    params = params_of(CONTESTS["gpt2"], tiny=True, changed={})
+    entry = Entry("ours", "gpt2", params, "cpu", 1.0, 1e6, 1)
+    outcome = run_in_process(entry, timeout=0.2)
+    assert outcome.problem == "not done after 0 s, killed"
+    assert not any("contestant" in " ".join(child.cmdline()) for child in psutil.Process().children(recursive=True))
+
+
+def test_ours_and_another_on_a_cpu(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "figures.json"
+    contest = ("--tiny", "--workloads", "gpt2", "--contestants", "keras_hub loop", "--set", "xla=False")
+    assert main([*contest, *SHORT, "--json", str(file)]) == 0
+    found = json.loads(file.read_text())["gpt2"]
+    (ours,), (other,) = found["contestants"]["ours"], found["contestants"]["keras_hub loop"]
+    assert ours["examples_per_second"] > 0
+    assert ours["parameters"] == 100 * 32 + 16 * 32 + (12 * 32 * 32 + 13 * 32) + 2 * 32
+    # KerasHub is no part of the development tools: where it is not installed the table says so.
+    assert other["parameters"] == ours["parameters"] or other["problem"] == "not installed: no module 'keras_hub'"
+    text = capfd.readouterr().out
+    assert "keras_hub loop" in text.split("contestant", 1)[1]

@@ -20,11 +20,12 @@ lint: $(READY)
 
 # Logic and the plugin's behaviour in pytest, without clusters.
 unit: $(READY)
-	$(BIN)/python -m pytest -q tests/unit tests/architecture tests/plugin
+	$(BIN)/python -m pytest -q -n 2 tests/unit tests/architecture tests/plugin
 
-# Real processes, real TensorFlow.
+# Real processes, real TensorFlow. What checks numbers only runs two files at a time; the rest has times to look at.
 cluster: $(READY)
-	$(BIN)/python -m pytest -q tests/strategies tests/cluster tests/gate --durations=15
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/strategies --durations=15
+	$(BIN)/python -m pytest -q tests/cluster tests/gate --durations=15
 
 $(READY): setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)

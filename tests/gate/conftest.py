@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -18,11 +19,13 @@ SUITE = """
 import pytest
 
 @pytest.mark.tfperf(
-    "smallconv", strategy="multi_worker_mirrored", replicas=[2], tolerance=0.4, batch_size=8{extra}
+    "smallconv", strategy="multi_worker_mirrored", replicas=[2], tolerance=0.4,
+    batch_size=8, image_size=8, width=4{extra}
 )
 def test_scales(tfperf):
     tfperf.check()
 """
+BOTH_SLOW = ', slowdown={2: 9.0, "reference": 9.0}'
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def run_pytest(folder: Path, args: Sequence[str]) -> subprocess.CompletedProcess
         "pytest",
         "-p",
         "no:cacheprovider",
-        "--tfperf-window=0.1",
+        "--tfperf-window=0.05",
         "--rootdir",
         str(folder),
         *args,
@@ -70,7 +73,7 @@ def new_gate(tmp_path_factory: pytest.TempPathFactory, name: str) -> Gate:
     return Gate(folder)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Gate:
     """A gate whose baseline was saved from code without a slowdown."""
     gate = new_gate(tmp_path_factory, "saved")
@@ -78,6 +81,22 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Gate:
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(gate.baseline_files) == 1
     return gate
+
+
+@pytest.fixture(scope="session")
+def saved_slow(tmp_path_factory: pytest.TempPathFactory) -> Gate:
+    """The same, saved with a slowdown of both arms; not to be written to."""
+    gate = new_gate(tmp_path_factory, "slow")
+    done = gate.run("--tfperf-force-save", "--tfperf-rounds=5", extra=BOTH_SLOW)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return gate
+
+
+@pytest.fixture
+def slow(saved_slow: Gate, fresh: Gate) -> Gate:
+    """A gate whose baseline was saved from code that was slower."""
+    shutil.copytree(saved_slow.folder / "baselines", fresh.folder / "baselines")
+    return fresh
 
 
 @pytest.fixture

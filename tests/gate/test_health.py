@@ -114,6 +114,12 @@ def rows_by_rank(heavy: int = 1) -> object:
     return Model(), lambda y, out: tf.reduce_mean((y - out) ** 2), (tf.ones([512, 256]), tf.zeros([512, 256]))
 
 
+@pytest.fixture(scope="module")
+def launcher() -> Iterator[ClusterLauncher]:
+    with ClusterLauncher() as launcher:
+        yield launcher
+
+
 def measured(launcher: ClusterLauncher, strategy: str, heavy: int, rounds: int) -> list[Run]:
     chosen, definition = registry.get(strategy), workloads.get("rows_by_rank")
     options = registry.resolve_options(chosen, {})
@@ -136,17 +142,15 @@ def measured(launcher: ClusterLauncher, strategy: str, heavy: int, rounds: int) 
 
 
 @pytest.mark.parametrize("strategy", ["ps_sync", "ps_async"])
-def test_a_slow_worker_of_parameter_servers_is_named(strategy: str) -> None:
-    with ClusterLauncher() as launcher:
-        runs = measured(launcher, strategy, heavy=10, rounds=3)
+def test_a_slow_worker_of_parameter_servers_is_named(launcher: ClusterLauncher, strategy: str) -> None:
+    runs = measured(launcher, strategy, heavy=10, rounds=3)
     (text,) = stragglers(runs)
     assert text.startswith("Straggler: worker:1 needs")
 
 
 @pytest.mark.parametrize("strategy", ["multi_worker_mirrored", "ps_sync"])
-def test_nobody_is_named_on_an_even_cluster(strategy: str) -> None:
-    with ClusterLauncher() as launcher:
-        runs = measured(launcher, strategy, heavy=1, rounds=3)
+def test_nobody_is_named_on_an_even_cluster(launcher: ClusterLauncher, strategy: str) -> None:
+    runs = measured(launcher, strategy, heavy=1, rounds=3)
     assert stragglers(runs) == ()
     (line,) = own_pace_lines(runs)
     assert "worker:0" in line

@@ -1,4 +1,8 @@
-"""A tiny cluster for these tests: spawned processes, one pipe each, a deadline."""
+"""A tiny cluster for these tests: processes of their own, one pipe each, a deadline.
+
+They are forked from a server that has imported TensorFlow and touched no device: the import takes longer than most
+trainings here.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,8 @@ from typing import Any
 from pytest_tfperf.records.task import Layout, TaskId
 
 Job = Callable[..., Any]
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["tensorflow", "keras", "tf_keras"])
 
 
 @dataclass
@@ -47,8 +53,16 @@ class FakeTask:
             self.pipe.recv()
 
 
-def _child(pipe: Connection, id: TaskId, cluster: dict[str, list[str]], job: Job, arguments: dict[str, Any]) -> None:
-    os.environ.update(TF_CPP_MIN_LOG_LEVEL="2", CUDA_VISIBLE_DEVICES="", TEST_RANK=str(id.index))
+def _child(
+    pipe: Connection,
+    id: TaskId,
+    cluster: dict[str, list[str]],
+    environ: dict[str, str],
+    job: Job,
+    arguments: dict[str, Any],
+) -> None:
+    # The server's environment is that of the first test that needed it.
+    os.environ.update(environ, TF_CPP_MIN_LOG_LEVEL="2", CUDA_VISIBLE_DEVICES="", TEST_RANK=str(id.index))
     try:
         pipe.send(("result", job(FakeTask(id, cluster, pipe), **arguments)))
         pipe.recv()  # leave together: a rank that is still at work needs its peers
@@ -64,12 +78,14 @@ def run_tasks(layout: Layout, job: Job, timeout: float = 240.0, **arguments: Any
     cluster: dict[str, list[str]] = {}
     for id, port in zip(ids, _free_ports(len(ids)), strict=True):
         cluster.setdefault(id.type, []).append(f"localhost:{port}")
-    context = multiprocessing.get_context("spawn")
+    environ = dict(os.environ)
     with ExitStack() as stack:
         pipes: dict[TaskId, Connection] = {}
         for id in ids:
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_child, args=(theirs, id, cluster, job, arguments), name=str(id))
+            ours, theirs = PROCESSES.Pipe()
+            process = PROCESSES.Process(
+                target=_child, args=(theirs, id, cluster, environ, job, arguments), name=str(id)
+            )
             process.start()
             stack.callback(process.join)
             stack.callback(process.kill)

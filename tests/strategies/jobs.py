@@ -320,6 +320,34 @@ def captured() -> Any:
     return Wrapped(), squared_error, batch
 
 
+@workload("branching", optimizer=Optimizer("sgd", 0.05))
+def branching() -> Any:
+    """Model, loss and batch function with Python control flow over tensors, which TensorFlow alone cannot trace."""
+    import tensorflow as tf
+
+    class Branching(Fixed):
+        def __call__(self, x: Any) -> Any:
+            outputs = super().__call__(x)
+            if tf.reduce_sum(x) > 1e9:
+                outputs = tf.zeros_like(outputs)
+            return outputs
+
+    def loss(labels: Any, outputs: Any) -> Any:
+        total = tf.constant(0.0)
+        for row in tf.range(tf.shape(labels)[0]):
+            total += squared_error(labels, outputs)[row]
+        return total / 8.0
+
+    def batch() -> Any:
+        features, labels = (tf.constant(part) for part in linear_data(int(os.environ["TEST_RANK"])))
+        scale = tf.constant(1.0)
+        while scale < 4.0:
+            scale *= 2.0
+        return features * scale / 4.0, labels
+
+    return Branching(), loss, batch
+
+
 def keras_data() -> Any:
     import numpy as np
 

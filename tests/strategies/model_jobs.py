@@ -23,6 +23,7 @@ def describe_models(task: Task, *, models: dict[str, tuple[str, dict[str, Any]]]
             made = workloads.get(name).build(**params)
             features, labels = graph_batches(made.batch, "/device:CPU:0").next()
             given = made.model(features)
+            multiplications = _multiplications(graph) / features.shape[0]
             outputs, variables = tf.nest.flatten(given), made.model.trainable_variables
             described[key] = {
                 "parameters": sum(math.prod(v.shape) for v in variables),
@@ -37,8 +38,52 @@ def describe_models(task: Task, *, models: dict[str, tuple[str, dict[str, Any]]]
                 "batch": [tuple(part.shape.as_list()) for part in (features, labels)],
                 "loss scale": made.loss_scale,
                 "weight decay": made.weight_decay,
+                "multiplications": multiplications,
             }
     return described
+
+
+def _multiplications(graph: Any) -> float:
+    """Of all convolutions and products in a graph that has a forward pass alone."""
+    total = 0
+    for op in graph.get_operations():
+        if op.type == "Conv2D":
+            total += math.prod(op.outputs[0].shape) * math.prod(op.inputs[1].shape[:-1])
+        elif op.type in ("MatMul", "BatchMatMulV2"):
+            turned = op.get_attr("transpose_a" if op.type == "MatMul" else "adj_x")
+            total += math.prod(op.outputs[0].shape) * op.inputs[0].shape[-2 if turned else -1]
+    return float(total)
+
+
+def look_at_gpt2(task: Task, *, params: dict[str, Any]) -> dict[str, Any]:
+    """Logits of the same weights: as they are, with one later token changed, in blocks, and in bfloat16; and gradients.
+
+    The model of each precision has one set of weights in turn, and its gradients are of its mean loss.
+    """
+    import tensorflow as tf
+
+    definition = workloads.get("gpt2")
+    found: dict[str, Any] = {}
+    models = {
+        "float32": definition.build(**params, precision="float32", query_blocks=1),
+        "blocks": definition.build(**params, precision="float32", query_blocks=4),
+        "bfloat16": definition.build(**params, precision="bfloat16", query_blocks=4),
+    }
+    tokens, labels = models["float32"].batch
+    for key, made in models.items():
+        for variable, first in zip(
+            made.model.trainable_variables, models["float32"].model.trainable_variables, strict=True
+        ):
+            # Larger than at the start, where softmax is all but even.
+            variable.assign(first if key != "float32" else first * 4 if len(first.shape) > 1 else first)
+        with tf.GradientTape() as tape:
+            logits = made.model(tokens)
+            loss = tf.reduce_mean(made.loss(labels, logits))
+        gradients = tape.gradient(loss, made.model.trainable_variables)
+        found[key] = logits.numpy(), float(loss), [tf.convert_to_tensor(gradient).numpy() for gradient in gradients]
+    changed = tf.tensor_scatter_nd_update(tokens, [[0, params["sequence"] // 2]], [tokens[0, 0] + 1])
+    found["changed"] = models["blocks"].model(changed).numpy()
+    return found
 
 
 def train_in_graphs(task: Task, *, runs: dict[str, tuple[str, int, dict[str, Any]]]) -> dict[str, Any]:

@@ -122,8 +122,7 @@ def test_a_task_without_peers_has_no_such_part(tmp_path: Path) -> None:
     assert result == {WORKERS[0]: {"alone": None}}
 
 
-def test_the_own_part_computes_all_gradients() -> None:
-    """What TensorFlow may leave out because nobody uses it is not left out: each gradient is asked for one value."""
+def one_of_each_gradient(task: Task) -> tuple[Any, Any]:
     import tensorflow as tf
 
     from pytest_tfperf.strategies.graph_step import _one_of_each
@@ -138,6 +137,12 @@ def test_the_own_part_computes_all_gradients() -> None:
         with tf.compat.v1.Session() as session:
             session.run(tf.compat.v1.global_variables_initializer())
             values, dense = session.run([short, gradients[1]])
+    return values, dense
+
+
+def test_the_own_part_computes_all_gradients() -> None:
+    """What TensorFlow may leave out because nobody uses it is not left out: each gradient is asked for one value."""
+    values, dense = run_tasks(Layout(1), one_of_each_gradient)[WORKERS[0]]
     assert values.shape == (3,)
     assert values[1] == pytest.approx(float(dense.reshape(-1)[0]), rel=1e-5)
     assert values[2] == 1.0

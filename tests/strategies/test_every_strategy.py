@@ -22,9 +22,10 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "inception_resnet_v1": {**TINY_IMAGES, "image_size": 75, "depth": 1},
     "resnet50": {**TINY_IMAGES, "image_size": 32, "precision": "float32", "xla": False},
     "inception_v3": {**TINY_IMAGES, "image_size": 75},
+    "gpt2": {"batch_size": 2, "sequence": 8, "layers": 1, "width": 16, "heads": 2, "vocabulary": 50, "xla": False},
 }
-DEEP = {"resnet50", "inception_v3"}
-"""Their graphs take ten times as long to make as a step takes, on whatever machine."""
+DEEP = {"resnet50", "inception_v3", "gpt2"}
+"""Their graphs take many times as long to make as a step takes, on whatever machine."""
 MAKES_ITS_OWN = {"multi_worker_mirrored", "ps_sync", "parameter_server"}
 """Of the strategies that make a step in the same way, one: `independent` and `single` are trained in
 test_model_families, `mirrored` has the functions of `multi_worker_mirrored`, `ps_async` and `tower` the graph of

@@ -15,7 +15,7 @@ from pytest_tfperf.records.task import Layout, TaskId
 from pytest_tfperf.workloads import registry as workloads
 from tests.strategies.harness import run_tasks
 from tests.strategies.jobs import train, train_each
-from tests.strategies.model_jobs import describe_models, train_in_graphs
+from tests.strategies.model_jobs import describe_models, look_at_gpt2, train_in_graphs
 
 WORKER = TaskId("worker", 0)
 
@@ -34,6 +34,8 @@ PUBLISHED = {
     "inception_resnet_v1": ({"batch_size": 2}, 27_910_327 - 14_800 + (10_000 - 8_631) * (512 + 1)),
     # ResNet18 of https://github.com/kuangliu/pytorch-cifar.
     "resnet18_cifar": ({"batch_size": 2}, 11_173_962),
+    # The weights that OpenAI published, as GPT2Model of https://github.com/huggingface/transformers counts them.
+    "gpt2": ({"batch_size": 1, "query_blocks": 1}, 124_439_808),
 }
 NAMES = {"with_head": "inception_v3"}
 MODELS = [name for name in PUBLISHED if name not in NAMES]
@@ -47,7 +49,9 @@ TINY: dict[str, dict[str, Any]] = {
     "resnet18_cifar": {"batch_size": 8, "image_size": 16, "width": 0.125, "input": "host"},
 }
 TINY["inception_resnet_v1"]["weight_decay"] = 1e-4
-STEPS = {"alexnet": 60, "inception_v3": 30, "resnet110": 100}
+TINY["gpt2"] = {"batch_size": 4, "sequence": 8, "layers": 1, "width": 16, "heads": 2, "vocabulary": 50}
+TINY["gpt2"]["precision"] = "float32"
+STEPS = {"gpt2": 80, "alexnet": 60, "inception_v3": 30, "resnet110": 100}
 """Inception v3's own optimiser, RMSProp at a rate for large batches, goes up and down before it goes down."""
 
 
@@ -90,6 +94,15 @@ def test_counts_that_the_docstrings_name(described: dict[str, Any]) -> None:
     assert described["inception_v3"]["state"] == 34_432
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_stated_arithmetic_is_that_of_the_graph(described: dict[str, Any], name: str) -> None:
+    # Biases and scales are parameters without a product: GPT-2's 6 N counts them, which is a thousandth too much.
+    definition = workloads.get(name)
+    cost = definition.cost_of({**definition.params, **PUBLISHED[name][0]})
+    assert cost is not None
+    assert cost.flops == pytest.approx(6 * described[name]["multiplications"], rel=1e-3)
+
+
 def test_sizes_for_small_machines(described: dict[str, Any]) -> None:
     # Stages of 1, 1, 4 and 1 blocks: stem 64 channels; 10 times the filters in a first block, 6 times in others; each
     # channel with two moving averages.
@@ -107,10 +120,11 @@ def test_sizes_for_small_machines(described: dict[str, Any]) -> None:
         ("resnet110", (2, 32, 32, 3), [(2, 10)]),
         ("inception_resnet_v1", (2, 160, 160, 3), [(2, 10_000)]),
         ("resnet18_cifar", (2, 32, 32, 3), [(2, 10)]),
+        ("gpt2", (1, 1024), [(1, 1024, 50_257)]),
     ],
 )
 def test_shapes(described: dict[str, Any], name: str, images: Any, outputs: Any) -> None:
-    assert described[name]["batch"] == [images, images[:1]]
+    assert described[name]["batch"] == [images, images if name == "gpt2" else images[:1]]
     assert described[name]["outputs"] == outputs
 
 
@@ -173,7 +187,7 @@ def test_the_same_definition_in_an_old_style_graph(trained_in_graphs: dict[str, 
     found = trained_in_graphs[name]
     _assert_falls(found["losses"])
     assert all(moved > 0 for moved in found["moved"])
-    assert len(found["moved"]) > 0 or name == "alexnet"
+    assert len(found["moved"]) > 0 or name in ("alexnet", "gpt2")
 
 
 def test_records_and_weight_decay_under_parameter_servers() -> None:
@@ -184,6 +198,32 @@ def test_records_and_weight_decay_under_parameter_servers() -> None:
     assert any((before != after).any() for before, after in zip(found["before"], found["after"], strict=True))
 
 
+@pytest.fixture(scope="module")
+def seen() -> dict[str, Any]:
+    params = {"batch_size": 2, "sequence": 32, "layers": 2, "width": 32, "heads": 4, "vocabulary": 100}
+    results: dict[str, Any] = run_tasks(Layout(1), look_at_gpt2, params=params)[WORKER]
+    return results
+
+
+def test_a_later_token_changes_no_earlier_logits_of_gpt2(seen: dict[str, Any]) -> None:
+    before, after = seen["blocks"][0], seen["changed"]
+    assert (before[1] == after[1]).all()
+    assert (before[0, :16] == after[0, :16]).all()
+    assert (before[0, 16:] != after[0, 16:]).any(axis=-1).all()
+
+
+@pytest.mark.parametrize(("key", "most"), [("blocks", 1e-5), ("bfloat16", 0.05)])
+def test_gpt2_computed_otherwise_is_the_same(seen: dict[str, Any], key: str, most: float) -> None:
+    (logits, loss, gradients), (other_logits, other_loss, others) = seen["float32"], seen[key]
+    assert _distance(other_logits, logits) < most
+    assert other_loss == pytest.approx(loss, rel=most)
+    assert all(_distance(other, gradient) < most for other, gradient in zip(others, gradients, strict=True))
+
+
+def _distance(other: Any, array: Any) -> float:
+    return float(((other - array) ** 2).sum() ** 0.5 / ((array**2).sum() ** 0.5))
+
+
 @pytest.mark.parametrize(
     ("name", "params", "said"),
     [
@@ -192,6 +232,8 @@ def test_records_and_weight_decay_under_parameter_servers() -> None:
         ("inception_v3", {"image_size": 282, "auxiliary": True}, "image_size is at least 283"),
         ("inception_resnet_v1", {"image_size": 74}, "image_size is at least 75"),
         ("resnet110", {"depth": 51}, "depth is 6n"),
+        ("gpt2", {"heads": 7}, "width is a multiple of heads"),
+        ("gpt2", {"sequence": 8, "query_blocks": 9}, "query_blocks is from 1 to sequence"),
         ("resnet50", {"precision": "int8"}, "precision is one of float32, float16, bfloat16"),
     ],
 )

@@ -26,6 +26,7 @@ def trained() -> dict[str, Any]:
         for xla in (False, True)
     }
     runs["tf_keras_dense"] = {"strategy": "single", "name": "tf_keras_dense", "steps": STEPS}
+    runs["branching"] = {"strategy": "single", "name": "branching", "steps": STEPS}
     runs["captured"] = {"strategy": "single", "name": "captured", "steps": STEPS}
     results: dict[str, Any] = run_tasks(Layout(1), train_each, runs=runs)[WORKER]
     return results
@@ -83,6 +84,11 @@ def test_a_batch_function_on_tensors_made_before_and_a_list_of_keras_variables(t
     result = trained["captured"]
     assert result["examples"] == 6
     assert result["losses"][-1] < 0.5 * result["losses"][0]
+
+
+def test_control_flow_over_tensors_in_what_a_user_wrote(trained: dict[str, Any]) -> None:
+    for one, other in zip(trained["branching"]["after"], trained["linear_sgd xla=False"]["after"]):
+        np.testing.assert_allclose(one, other, rtol=1e-4)
 
 
 def test_moving_averages_follow_the_batches() -> None:

@@ -31,12 +31,13 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from benchmarks.canned import CannedRuns, Spent, canned_specs, store_baselines
+from benchmarks.canned import CannedRuns, canned_specs, store_baselines
 
 PHASES = ("plan", "load", "announce", "judge", "text", "save")
 BAR_ARMS, BAR_SECONDS = 1000, 5.0
@@ -81,12 +82,11 @@ def measure(arms: int) -> Size:
 
     @contextmanager
     def phase(name: str) -> Iterator[None]:
-        began, canned = Spent.until_now(), runs.spent
+        processor, clock = time.process_time(), time.monotonic()
         yield
-        spent = Spent.until_now() - began - (runs.spent - canned)  # making up the runs is no part of it
         # The quickest of those that are repeated: some are so short that noise is most of them.
-        size.processor[name] = min(spent.processor, size.processor.get(name, math.inf))
-        size.clock[name] = min(spent.clock, size.clock.get(name, math.inf))
+        size.processor[name] = min(time.process_time() - processor, size.processor.get(name, math.inf))
+        size.clock[name] = min(time.monotonic() - clock, size.clock.get(name, math.inf))
 
     # In memory, where that can be had: to sync every file to a disk would take minutes in which nothing is measured.
     memory = Path("/dev/shm")

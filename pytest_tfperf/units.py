@@ -38,7 +38,7 @@ def format_bytes(value: float) -> str:
 
 def format_percent(fraction: float, *, signed: bool = False, decimals: int = 1) -> str:
     """A fraction as percent: 0.125 is ``12.5 %``, signed ``+12.5 %``."""
-    if not isfinite(fraction):
+    if not isfinite(100 * fraction):
         return "n/a"
     return f"{100 * fraction:{'+' if signed else ''}.{decimals}f} %"
 
@@ -54,6 +54,8 @@ def format_confidence(fraction: float) -> str:
 
 def format_points(fraction: float) -> str:
     """A difference of two efficiencies in percentage points: -0.112 is ``-11.2 pt``."""
+    if not isfinite(100 * fraction):
+        return "n/a"
     return f"{100 * fraction:+.1f} pt"
 
 

@@ -80,11 +80,16 @@ def geometric_mean(values: Sequence[float], confidence: float) -> Estimate:
     group = centre_of_logs(values)
     half = inf
     if group.left > 1:
-        from scipy.special import stdtrit
-
         variance = max(group.squares / (group.left - 1), RESOLUTION**2) / group.left
-        half = float(stdtrit(group.left - 1, 0.5 + confidence / 2)) * sqrt(variance)
+        half = _t_quantile(group.left - 1, 0.5 + confidence / 2) * sqrt(variance)
     return Estimate(exp(group.mean), exp(group.mean - half), bounded_exp(group.mean + half), confidence, len(values))
+
+
+@lru_cache(maxsize=512)
+def _t_quantile(freedom: int, probability: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, probability))
 
 
 def logs_of(values: Sequence[float]) -> list[float]:

@@ -47,6 +47,7 @@ from pytest_tfperf.records.arm import Device
 from pytest_tfperf.records.run import TaskRun
 from pytest_tfperf.records.task import Layout, TaskId, TaskPlacement
 from pytest_tfperf.strategies import registry as strategies
+from pytest_tfperf.strategies.eager_step import EagerStep
 from pytest_tfperf.workloads import registry as workloads
 
 BAR = 0.01
@@ -105,33 +106,25 @@ class Paired:
         return "not decided"
 
 
-class _Nothing:
-    """A step of no work, to see what the loop around it costs."""
-
-    def run(self) -> None:
-        pass
-
-    def wait(self) -> float:
-        return 0.0
-
-
 def _loop(step: Any) -> Loop:
     return Loop(step, MonotonicClock(), MeasurementPolicy(), lambda point, value: [value])
 
 
 def empty_step(steps: int = 20_000, repeats: int = 15) -> tuple[float, float]:
     """Microseconds that the loop adds to a step, and to a window; the quickest of some repeats, as noise only adds."""
-    nothing = _Nothing()
-    run = nothing.run
+
+    def nothing() -> float:
+        return 0.0
 
     def bare() -> None:
         for _ in range(steps):
-            run()
+            loss = nothing()
+        float(loss)
 
     def quickest(work: Callable[[], object], times: int) -> float:
         return min(_seconds(work) for _ in range(repeats)) / times
 
-    loop = _loop(nothing)
+    loop = _loop(EagerStep(nothing, 1, None, []))  # type: ignore[arg-type]  # no variables, so no updates
     step = quickest(lambda: loop.window(steps), steps) - quickest(bare, steps)
 
     def windows() -> None:
@@ -164,15 +157,13 @@ def _time_of_step(step: Any, seconds: float, device: Device) -> float:
     On a CPU processor time: on the one core that the task has it is what the step takes where nothing else runs.
     """
     clock = time.process_time if device == "cpu" else time.perf_counter
-    for _ in range(3):
-        step.run()
+    step.run(3)
     step.wait()
     one = max(1e-6, _seconds(lambda: (step.run(), step.wait()), clock))
     steps = max(1, round(seconds / 5 / one))
 
     def stretch() -> None:
-        for _ in range(steps):
-            step.run()
+        step.run(steps)
         step.wait()
 
     return median([_seconds(stretch, clock) / steps for _ in range(5)])
@@ -252,10 +243,11 @@ def bare_script(device: Device, batch_size: int) -> float:
     taken = _time_of_step(step, 2.0, device)
     policy = MeasurementPolicy()
     steps = max(1, round(policy.windows * policy.window_seconds / taken))
+    function = step._function
     started = time.monotonic()
     for _ in range(steps):
-        step.run()
-    step.wait()
+        loss = function()
+    float(loss)
     return steps / (time.monotonic() - started)
 
 

@@ -37,8 +37,12 @@ class Step(Protocol):
         """Turn the step from Python into graphs, running nothing; False where only its first run can do that."""
         ...
 
-    def run(self) -> None:
-        """Start one step, or `steps_per_call` of them; may come back before the device is done."""
+    def run(self, times: int = 1) -> None:
+        """So many times start one step, or `steps_per_call` of them; may come back before the device is done.
+
+        All from one call, with nothing around a step: after one that has filled the processor's caches even the call of
+        a method costs microseconds, as everything that it touches comes from memory again.
+        """
         ...
 
     def wait(self) -> float:

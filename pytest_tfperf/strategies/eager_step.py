@@ -124,8 +124,11 @@ class EagerStep:
         get_concrete_function()
         return True
 
-    def run(self) -> None:
-        self._losses = self._function()
+    def run(self, times: int = 1) -> None:
+        function = self._function
+        for _ in range(times):
+            losses = function()
+        self._losses = losses
 
     def wait(self) -> float:
         if self._losses is None:

@@ -95,8 +95,11 @@ class GraphStep:
     def trace(self) -> bool:
         return True  # its graph was built with the model
 
-    def run(self) -> None:
-        (_, self._last_loss), _ = self._session.run(self._fetches, feed_dict=self._feed)
+    def run(self, times: int = 1) -> None:
+        run, fetches, feed = self._session.run, self._fetches, self._feed
+        for _ in range(times):
+            (_, last_loss), _ = run(fetches, feed_dict=feed)
+        self._last_loss = last_loss
 
     def wait(self) -> float:
         return float(self._last_loss)

@@ -115,8 +115,8 @@ class CoordinatedStep:
     def trace(self) -> bool:
         return False  # the coordinator does it when it first hands the step out
 
-    def run(self) -> None:
-        for _ in range(self.replicas):
+    def run(self, times: int = 1) -> None:
+        for _ in range(times * self.replicas):
             self._losses.append(self._schedule())
 
     def wait(self) -> float:

@@ -24,13 +24,15 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "inception_v3": {**TINY_IMAGES, "image_size": 75},
     "gpt2": {"batch_size": 2, "sequence": 8, "layers": 1, "width": 16, "heads": 2, "vocabulary": 50, "xla": False},
 }
-DEEP = {"resnet50", "inception_v3", "gpt2"}
+DEEP = {"resnet50", "inception_v3", "inception_resnet_v1", "gpt2"}
 """Their graphs take many times as long to make as a step takes, on whatever machine."""
 MAKES_ITS_OWN = {"multi_worker_mirrored", "ps_sync", "parameter_server"}
 """Of the strategies that make a step in the same way, one: `independent` and `single` are trained in
 test_model_families, `mirrored` has the functions of `multi_worker_mirrored`, `ps_async` and `tower` the graph of
 `ps_sync`."""
-PAIRS = [(s, w) for w in FAMILIES for s in STRATEGIES if w not in DEEP or s in MAKES_ITS_OWN]
+AS_REPORTED = ("tower", "inception_resnet_v1")
+"""A public report's, which `perf_tests` measures."""
+PAIRS = [(s, w) for w in FAMILIES for s in STRATEGIES if w not in DEEP or s in MAKES_ITS_OWN or (s, w) == AS_REPORTED]
 
 
 def _train(launcher: ClusterLauncher, strategy: str, workload: str, params: Any, **more: Any) -> list[Any]:

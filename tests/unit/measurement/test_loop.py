@@ -25,9 +25,10 @@ class ScriptedStep:
         self.calls: list[str] = []
         self.pending = 0.0
 
-    def run(self) -> None:
-        self.calls.append("run")
-        self.pending += next(self.durations)
+    def run(self, times: int = 1) -> None:
+        for _ in range(times):
+            self.calls.append("run")
+            self.pending += next(self.durations)
 
     def wait(self) -> float:
         self.calls.append("wait")

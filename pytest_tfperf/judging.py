@@ -58,6 +58,8 @@ class Judge:
         self._planned: Mapping[str, Sweep] = {}
         self._hypotheses: int | None = None
         self._stored: dict[tuple[str, int], _Stored] = {}
+        self._limits: dict[tuple[Device, str, int], Limits] = {}
+        """By kind of device, name of the baseline and replica count: as the session first read them."""
         self._decided: dict[tuple[str, int], Decision | TfPerfError] = {}
 
     def plan(self, sweeps: Iterable[Sweep]) -> None:
@@ -102,7 +104,7 @@ class Judge:
         Raises:
             BaselineError: the file cannot be read.
         """
-        return self._tolerance(self._store.limits(environment, spec.baseline_name, replicas), spec, replicas)
+        return self._tolerance(self._limits_of(environment, spec, replicas), spec, replicas)
 
     def _judged(self, result: SweepResult, replicas: int, look: Look) -> tuple[ArmVerdict, Held]:
         spec = result.sweep.spec
@@ -135,7 +137,7 @@ class Judge:
         spec, environment = result.sweep.spec, result.environment
         key = spec.test, replicas
         if key not in self._stored:
-            limits = self._store.limits(environment, spec.baseline_name, replicas)
+            limits = self._limits_of(environment, spec, replicas)
             baseline, missing = None, ""
             if result.opponent is None:
                 baseline = self._store.find(environment, spec.baseline_name, replicas)
@@ -173,10 +175,17 @@ class Judge:
         ]
         return hypotheses_of(sweep.replicas, len(floors), own_reference=own)
 
+    def _limits_of(self, environment: Environment, spec: SweepSpec, replicas: int) -> Limits:
+        """Read once: the chance of an alarm is split over the very floors that are judged later."""
+        key = spec.device, spec.baseline_name, replicas
+        if key not in self._limits:
+            self._limits[key] = self._store.limits(environment, spec.baseline_name, replicas)
+        return self._limits[key]
+
     def _limits_if_any(self, spec: SweepSpec, replicas: int) -> Limits:
         """Those of a broken file count as none: it is an error of the tests that need it, and of no other."""
         try:
-            return self._store.limits(self._environment_of(spec.device), spec.baseline_name, replicas)
+            return self._limits_of(self._environment_of(spec.device), spec, replicas)
         except BaselineError:
             return Limits()
 

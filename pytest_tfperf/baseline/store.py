@@ -41,6 +41,8 @@ class BaselineStore:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._reader = Reader()
+        self._paths: dict[tuple[str, str], Path] = {}
+        """Where files were found to be that were read, by folder and name; what is written is followed anew."""
 
     def find(self, environment: Environment, name: str, replicas: int) -> BaselineEntry | None:
         """Look up the sessions of one arm; None where there is none. Never writes.
@@ -110,7 +112,8 @@ class BaselineStore:
         return saved
 
     def _file(self, environment: Environment, name: str) -> BaselineFile | None:
-        path = self._path(environment, name)
+        key = _folder(environment), name
+        path = self._paths.get(key) or self._path(environment, name)
         file = self._reader.file(path)
         if file is None:
             return None
@@ -118,14 +121,12 @@ class BaselineStore:
             check_same_place(file, None, environment)
         except FileProblem as problem:
             raise problem_error(path, problem) from problem
+        self._paths[key] = path
         return file
 
     def _path(self, environment: Environment, name: str) -> Path:
         _check_component(name, "baseline name (workload-strategy-variant)")
-        try:
-            folder = environment.name
-        except KeyError as error:
-            raise BaselineError(f"the environment has no key {error.args[0]}, so it has no baseline folder") from error
+        folder = _folder(environment)
         _check_component(folder, "environment name")
         return self._inside(self.root / folder / f"{name}.yaml")
 
@@ -168,6 +169,13 @@ def _rendered(
         reason = problem.problem if isinstance(problem, FileProblem) else "a text in it is not Unicode"
         raise BaselineError(f"{path}: this measurement cannot be stored: {reason}. Nothing was written.") from problem
     return text, note
+
+
+def _folder(environment: Environment) -> str:
+    try:
+        return environment.name
+    except KeyError as error:
+        raise BaselineError(f"the environment has no key {error.args[0]}, so it has no baseline folder") from error
 
 
 def _check_component(name: str, what: str) -> None:

@@ -136,6 +136,9 @@ def _compare(
     there = geometric_mean([value for session in before for value in session], _SHOWN_CONFIDENCE)
     # What is shown is a mean of sessions, not of all their runs.
     shift = bounded_exp(log(here.value) - found.log_ratio - log(there.value))
+    assured = interval(found, errors.miss)
+    # Whether more rounds would decide is asked of what is open: nobody reads it where a loss is ruled out already.
+    needed = rounds_needed(found, tolerance, errors.miss) if assured.low < 1 - tolerance else None
     return Comparison(
         metric=metric,
         label=label,
@@ -144,10 +147,10 @@ def _compare(
         ),
         now=here,
         change=interval(found, alarm),
-        assured=interval(found, errors.miss),
+        assured=assured,
         difference=found,
         sessions=0 if paired else len(before),
-        rounds_needed=rounds_needed(found, tolerance, errors.miss),
+        rounds_needed=needed,
     )
 
 
@@ -164,9 +167,11 @@ def rounds_needed(found: Difference, tolerance: float, error: float) -> int | No
     if isinf(expected_half_width(found, max(2, found.runs), error)):
         return None
     size = log_loss(tolerance)
-    if expected_half_width(found, _MOST_ROUNDS, error) > size:
-        return None
-    low, high = 2, _MOST_ROUNDS
+    low, high = 2, 2
+    while expected_half_width(found, high, error) > size:  # most answers are small numbers
+        if high == _MOST_ROUNDS:
+            return None
+        low, high = high + 1, min(2 * high, _MOST_ROUNDS)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if expected_half_width(found, middle, error) <= size else (middle + 1, high)

@@ -63,7 +63,8 @@ class Comparison:
     sessions: int
     """Saved sessions that the runs are held against; 0 for another revision, measured in the same rounds."""
     rounds_needed: int | None
-    """Rounds after which this noise would allow a decision; None where none would, or the noise is not known."""
+    """Rounds after which this noise would allow a decision; None where none would, the noise is not known, or a loss is
+    ruled out already."""
 
 
 @dataclass(frozen=True)

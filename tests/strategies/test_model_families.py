@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from pytest_tfperf.cluster import ClusterLauncher, placements
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.task import Layout, TaskId
 from pytest_tfperf.workloads import registry as workloads
@@ -160,15 +159,10 @@ def test_loss_falls(trained: dict[str, Any], name: str) -> None:
     assert trained[name]["updates"] == len(trained[name]["losses"])
 
 
-def test_the_loss_of_resnet152_falls_with_all_its_layers(launcher: ClusterLauncher) -> None:
+def test_the_loss_of_resnet152_falls_with_all_its_layers() -> None:
     # Without XLA, which takes longer to compile 152 layers than everything else here.
     params = {**TINY["resnet50"], "xla": False}
-
-    def learn(task: Any) -> Any:
-        return train(task, strategy="single", name="resnet152", steps=12, params=params)
-
-    with launcher.start(placements(Layout(1))) as cluster:
-        found: Any = cluster.run(learn, timeout=240)["worker:0"]
+    found = run_tasks(Layout(1), train, strategy="single", name="resnet152", steps=12, params=params)[WORKER]
     _assert_falls(found["losses"])
     assert found["updates"] == 12
     # Convolutions of the stem, of 50 blocks and of 4 shortcuts, a kernel and two of its norm each; the head's two.

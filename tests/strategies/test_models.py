@@ -50,7 +50,7 @@ def trained() -> dict[str, Any]:
         "mlp": run("mlp", 60, hidden=1024),
         "smallconv": run("smallconv", 40),
         "resnet50": run("resnet50", 12, **TINY),
-        "half": run("normalised", 10, precision="bfloat16", xla=True),
+        "half": run("normalised", 120, precision="bfloat16", xla=True),
     }
     results: dict[str, Any] = run_tasks(Layout(1), train_each, runs=runs)[WORKER]
     return results
@@ -59,7 +59,8 @@ def trained() -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["mlp", "smallconv", "resnet50", "half"])
 def test_loss_falls(trained: dict[str, Any], name: str) -> None:
     losses = trained[name]["losses"]
-    assert losses[-1] < 0.97 * losses[0]
+    some = 30 if name == "half" else 1  # each of its steps has a batch of its own, and so a loss of its own
+    assert sum(losses[-some:]) < 0.97 * sum(losses[:some])
     assert trained[name]["updates"] == len(losses)
 
 

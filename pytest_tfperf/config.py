@@ -39,6 +39,26 @@ class ComparisonPolicy:
 
 
 @dataclass(frozen=True)
+class Outputs:
+    """Where a session's report goes beside the terminal; None or empty: not there."""
+
+    json: Path | None = None
+    markdown: Path | None = None
+    html: Path | None = None
+    tensorboard: Path | None = None
+    """Folder of event files; each session gets a folder of its own in it."""
+    history: str = ""
+    """URL of a database as SQLAlchemy has it, for instance ``sqlite:///perf.db``."""
+    job_summary: Path | None = None
+    """File of GitHub Actions that Markdown is appended to."""
+    annotate: bool = False
+    """Tell GitHub Actions of each failure, at its test's line."""
+
+    def __bool__(self) -> bool:
+        return any((self.json, self.markdown, self.html, self.tensorboard, self.history, self.job_summary))
+
+
+@dataclass(frozen=True)
 class PerfConfig:
     """Everything a session needs to know, whatever pytest's command line looked like."""
 
@@ -72,5 +92,6 @@ class PerfConfig:
     """Descriptor of a socket: measure only what a session asks for there that holds itself against this one."""
     smoke: str = ""
     """Where not empty: measure one round and judge nothing, for this reason."""
+    outputs: Outputs = field(default_factory=Outputs)
     measurement: MeasurementPolicy = field(default_factory=MeasurementPolicy)
     comparison: ComparisonPolicy = field(default_factory=ComparisonPolicy)

@@ -35,6 +35,10 @@ class BaselineError(TfPerfError):
     """A baseline file cannot be read or written."""
 
 
+class ReportError(TfPerfError):
+    """A report cannot be read or written."""
+
+
 @dataclass(frozen=True)
 class TaskState:
     """What was known of one task when its cluster failed."""

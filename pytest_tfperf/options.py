@@ -11,6 +11,7 @@ import pytest
 
 from pytest_tfperf.config import ComparisonPolicy, Launcher, MeasurementPolicy, PerfConfig
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.output_options import add_output_options, outputs
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -90,6 +91,7 @@ def add_options(parser: pytest.Parser) -> None:
     # For the pytest that --tfperf-against starts, not for people.
     group.addoption("--tfperf-serve", type=int, metavar="FD", help=argparse.SUPPRESS)
     group.addoption("--tfperf-keep-logs", action="store_true", help="keep every task's log and say where")
+    add_output_options(group, parser)
     parser.addini("tfperf_keep_sessions", "saving sessions that a baseline holds", default="")
     parser.addini("tfperf_strict", "fail also what is not decided", type="bool", default=False)
     parser.addini("tfperf_rounds", "most rounds of a gate", default="")
@@ -163,6 +165,7 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         against_python=_against_python(config, against),
         serve=config.getoption("tfperf_serve"),
         smoke="pytest-benchmark was told --benchmark-disable" if _benchmark_disabled(config) else "",
+        outputs=outputs(config),
         measurement=MeasurementPolicy(window_seconds=positive("window", float, MeasurementPolicy.window_seconds)),
         comparison=ComparisonPolicy(tolerance=tolerance),
     )

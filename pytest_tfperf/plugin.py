@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tfperf import handover, options
+from pytest_tfperf import handover, options, recording
 from pytest_tfperf import marker as markers
 from pytest_tfperf.errors import TfPerfError, UsageError
 from pytest_tfperf.fixtures import ARM, SESSION, WithBenchmark, WithoutBenchmark, tf_cluster, tfperf, tfperf_replicas
@@ -115,6 +115,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
+    recording.expect(session.items)
     arms = [item.stash[ARM][:2] for item in session.items if ARM in item.stash and not _is_skipped(item)]
     perf = session.config.stash[SESSION]
     try:
@@ -137,7 +138,8 @@ def _history(config: pytest.Config) -> dict[str, Any]:
     return known if isinstance(known, dict) else {}
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    recording.finish(session, exitstatus)
     cache = getattr(session.config, "cache", None)
     if cache is not None and session.config.stash[SESSION].config.serve is None:
         before = _history(session.config)
@@ -164,6 +166,7 @@ def pytest_runtest_makereport(
         except TfPerfError as error:
             if report.passed:
                 report.outcome, report.longrepr = "failed", FailureRepr.of(error, item)
+    recording.note(item, report)
     return report
 
 
@@ -174,6 +177,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"tfperf: the logs of all tasks are in {perf.launcher.run_dir}")
     if perf.other_logs:
         terminalreporter.write_line(f"tfperf: those of {perf.config.against} are in {perf.other_logs}")
+    for written in config.stash.get(recording.WRITTEN, ()):
+        terminalreporter.write_line(f"tfperf: {written.text}", red=written.failed)
     if not perf.views:
         return
     terminalreporter.section("tfperf")

@@ -111,7 +111,7 @@ class SweepMeasurer:
                         self._progress.status(f"{spec.test}: round {number}, {arm.label} at {other.name}")
                         state.against[arm].append(other.run(spec, arm, number))
                     else:
-                        state.runs[arm].append(self._runs.run(spec, arm, workload, number, gpus))
+                        state.add(self._runs.run(spec, arm, workload, number, gpus))
             except TfPerfError as error:
                 state.errors[arm] = error
                 needed = state.needed
@@ -171,6 +171,13 @@ class _State:
     def seconds_of_a_round(self) -> float:
         """What another round would take: as long as the last one of every arm that is still needed."""
         return sum(self.seconds.get(arm, 0.0) for arm in self.needed)
+
+    def add(self, run: Run) -> None:
+        """Add a run of this side; of an arm's logs only the newest stay, as a night's worth of all would be a lot."""
+        runs = self.runs[run.arm]
+        if runs and runs[-1].logs:
+            runs[-1] = replace(runs[-1], logs={})
+        runs.append(run)
 
     def result(self, rounds: int, seconds: float) -> SweepResult:
         return SweepResult(

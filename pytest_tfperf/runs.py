@@ -150,5 +150,7 @@ class RunMeasurer:
             results = cluster.run(measure, job, timeout=left)
             if recipe.link is not None:
                 traffic = cluster.stop_sampling()
+            logs = {str(task.id): cluster.log_tail(task.id) for task in tasks}
         run = aggregate(arm, number, [run for run in results.values() if run is not None])
-        return replace(run, traffic=traffic, hosts={str(task.id): task.host for task in tasks})
+        hosts = {str(task.id): task.host for task in tasks}
+        return replace(run, traffic=traffic, hosts=hosts, logs={task: text for task, text in logs.items() if text})

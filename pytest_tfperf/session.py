@@ -15,6 +15,7 @@ from pytest_tfperf.against.other_side import OtherSide
 from pytest_tfperf.against.protocol import Line
 from pytest_tfperf.against.serve import Collected, Server
 from pytest_tfperf.baseline.store import BaselineStore, SavedFile
+from pytest_tfperf.cases import TestCases
 from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.comparison.tolerance import supported_tolerance
 from pytest_tfperf.config import PerfConfig
@@ -27,6 +28,7 @@ from pytest_tfperf.measurement.clock import MonotonicClock
 from pytest_tfperf.measurement.gpus import visible_gpus
 from pytest_tfperf.measurement.provenance import git_provenance
 from pytest_tfperf.outcome import fails, left_open
+from pytest_tfperf.overview import Sitting, session_report
 from pytest_tfperf.pacing import TimeBudget, gate_rounds
 from pytest_tfperf.plan import plan_sweeps
 from pytest_tfperf.records.arm import Arm, Device, Sweep, SweepSpec
@@ -36,6 +38,7 @@ from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.run import Run
 from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.report.document import SessionReport
 from pytest_tfperf.report.view import ArmView
 from pytest_tfperf.rounds import RunMaker, SweepMeasurer
 from pytest_tfperf.runs import Progress, RunMeasurer
@@ -52,10 +55,13 @@ class PerfSession:
         self.config = config
         self.saved: list[Saved] = []
         """What was written so far, for the summary."""
+        self.cases = TestCases()
+        """The selected tests, and what became of each."""
         self._progress = progress
         self._store = BaselineStore(config.baselines)
         self._launcher = ClusterLauncher(launcher=config.launcher, keep_logs=config.keep_logs)
-        clock = MonotonicClock()
+        self._clock = clock = MonotonicClock()
+        self._started, self._began = _now(), clock.now()
         self._time = TimeBudget(config, clock)
         self._cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         self._runs = RunMeasurer(config, self._launcher, progress, self._cores)
@@ -181,6 +187,21 @@ class PerfSession:
         (file,) = self._store.save([entry], keep=self.config.keep_sessions, outdated=outdated_by(report.verdict))
         self.saved.append(self._saved(name, file, report, replicas))
 
+    def overview(self, exit_status: int, arguments: Iterable[str]) -> SessionReport:
+        """All that is known by now, for every writer; `exit_status` and `arguments` are pytest's."""
+        commit, dirty = self._checkout
+        sitting = Sitting(self._started, self._clock.now() - self._began, exit_status, tuple(arguments), commit, dirty)
+        return session_report(
+            sitting,
+            self.config,
+            self.cases,
+            self._reports,
+            self._results,
+            findings=self.findings,
+            saved=[f"{saved.name}: {saved.file}" for saved in self.saved],
+            left_open=self.left_open,
+        )
+
     def close(self) -> None:
         try:
             if self._other is not None:
@@ -258,12 +279,16 @@ class PerfSession:
     @cached_property
     def _date(self) -> str:
         """When this session first saved: one date for all its baselines, also of a test that some plugin runs again."""
-        return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return _now()
 
     @cached_property
     def _checkout(self) -> tuple[str, bool]:
         """Commit of what was measured, and whether it has uncommitted changes: asked for once, as the date is."""
         return git_provenance(self.config.root, self.config.baselines)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _gpus(spec: SweepSpec) -> list[str]:

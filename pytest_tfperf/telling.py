@@ -33,6 +33,8 @@ class ArmReport:
     verdict: ArmVerdict
     view: ArmView
     suspect: SuspectVerdict | None = None
+    changes: tuple[tuple[str, str | None, str | None], ...] = ()
+    """Soft keys of the environment that are not as in what it was held against: key, then, now."""
 
 
 def arm_report(decision: Decision, result: SweepResult, config: PerfConfig, nodeid: str) -> ArmReport:
@@ -42,10 +44,11 @@ def arm_report(decision: Decision, result: SweepResult, config: PerfConfig, node
     before = held.baseline.environment.soft if held.baseline else None
     planned = verdict.look.planned if verdict.look else then.rounds
     suspect = _suspect(then.sweep.spec, verdict)
+    changes = () if before is None else tuple(environments.changed(before, then.environment.soft))
     view = arm_view(
         verdict,
         environment=then.environment,
-        soft_changes=() if before is None else environments.changed(before, then.environment.soft),
+        soft_changes=changes,
         warnings=then.warnings_of(replicas),
         findings=findings(then, verdict),
         details=(*_new_here(then, held), *_details(then, verdict, suspect)),
@@ -57,7 +60,7 @@ def arm_report(decision: Decision, result: SweepResult, config: PerfConfig, node
         against=then.opponent.revision if then.opponent else None,
         strict=left_open(verdict, config) if config.strict else "",
     )
-    return ArmReport(result, verdict, view, suspect)
+    return ArmReport(result, verdict, view, suspect, changes)
 
 
 def rounds_to_rerun(verdict: ArmVerdict, planned: int) -> int:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_tfperf.baseline.codec import MAX_CHARACTERS, Data, Document, FileProblem, parse
-from pytest_tfperf.baseline.files import locked_folder, replace_content
 from pytest_tfperf.baseline.merge import Outdated, check_same_place, merged
 from pytest_tfperf.baseline.plain import read_plain
 from pytest_tfperf.baseline.reading import HEADER, Content, Reader, problem_error
@@ -16,6 +15,7 @@ from pytest_tfperf.baseline.schema import BaselineFile, Limits, validate
 from pytest_tfperf.baseline.writer import render
 from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import BaselineError
+from pytest_tfperf.files import locked_folder, replace_content
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.environment import Environment
 

@@ -93,6 +93,8 @@ class Run:
     """What it took, the runs that were left out with it: from asking for processes until all of them were gone."""
     gpu_notes: Mapping[str, str] = field(default_factory=dict)
     """By task, what its GPU's health says of its pace; tasks of which nothing is known are not in it."""
+    logs: Mapping[str, str] = field(default_factory=dict)
+    """By task, the last lines that it printed; those of an arm's last run are kept, and of no earlier one."""
 
     @property
     def start(self) -> float:

@@ -105,9 +105,9 @@ def _rows(verdict: ArmVerdict) -> tuple[Row, ...]:
         compared = tuple(_compared(metric, _floor_of(verdict, metric.comparison.label)) for metric in verdict.metrics)
         return (*compared, *_speedup(verdict))
     figures, arm = verdict.figures, verdict.arm
-    rows = [_alone("T(1)", "examples/s", _with_noise(figures.reference))]
+    rows = [_alone("T(1)", "examples/s", with_noise(figures.reference))]
     if not arm.is_reference:
-        rows.append(_alone(arm.label, "examples/s", _with_noise(figures.throughput)))
+        rows.append(_alone(arm.label, "examples/s", with_noise(figures.throughput)))
         now = f"{figures.efficiency.value:.3f}"
         rows.append(_alone(f"E({arm.replicas})", "", now, _floor_of(verdict, f"E({arm.replicas})")))
     return (*rows, *_speedup(verdict))
@@ -119,7 +119,7 @@ def _speedup(verdict: ArmVerdict) -> tuple[Row, ...]:
     if seen is None:
         return ()
     label = f"S({verdict.arm.replicas})"
-    return (_alone(label, f"x {verdict.versus}", _with_noise(seen), _floor_of(verdict, label)),)
+    return (_alone(label, f"x {verdict.versus}", with_noise(seen), _floor_of(verdict, label)),)
 
 
 def _floor_of(verdict: ArmVerdict, label: str) -> FloorVerdict | None:
@@ -142,8 +142,8 @@ def _compared(metric: MetricVerdict, floor: FloorVerdict | None) -> Row:
         return Row(
             comparison.label,
             "examples/s",
-            _with_noise(before),
-            _with_noise(comparison.now),
+            with_noise(before),
+            with_noise(comparison.now),
             format_percent(change.value - 1, signed=True),
             _interval(f"{100 * (change.low - 1):+.1f}", f"{100 * (change.high - 1):+.1f}", change),
             text,
@@ -178,7 +178,8 @@ def _floor_text(floor: FloorVerdict | None) -> tuple[str, bool]:
     return f"not sure to be over its floor {floor.floor:.3f}", False
 
 
-def _with_noise(estimate: Estimate) -> str:
+def with_noise(estimate: Estimate) -> str:
+    """A throughput or a ratio, and half its interval as far as it is known: ``17 940 +- 0.8 %``."""
     value, noise = format_number(estimate.value), estimate.half_width
     if isinf(noise):
         return value

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tfperf.baseline import files, store
+from pytest_tfperf import files
+from pytest_tfperf.baseline import store
 from pytest_tfperf.baseline.reading import HEADER
 from pytest_tfperf.baseline.schema import Limits
 from pytest_tfperf.baseline.store import BaselineStore

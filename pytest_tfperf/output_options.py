@@ -1,0 +1,87 @@
+"""The options that say where a session's report goes."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from pytest_tfperf.config import Outputs
+from pytest_tfperf.errors import UsageError
+
+_NEEDS = {
+    "history": ("sqlalchemy", "history"),
+    "tensorboard": ("tensorboard", "tensorboard"),
+}
+"""By option: the module that it needs, and the extra that brings it."""
+
+
+def add_output_options(group: pytest.OptionGroup, parser: pytest.Parser) -> None:
+    """Declare them; paths are relative to the folder in which pytest was started."""
+    for name, what in (
+        ("json", "everything that was measured and decided, raw runs included"),
+        ("markdown", "the verdicts as Markdown"),
+        ("html", "the report as one page that opens offline"),
+    ):
+        group.addoption(f"--tfperf-{name}", metavar="FILE", help=f"write {what}")
+    group.addoption("--tfperf-tensorboard", metavar="DIR", help="write scalars and hyperparameters for TensorBoard")
+    group.addoption(
+        "--tfperf-history",
+        metavar="URL",
+        help="append the session to this database: an SQLite file's path, or a URL as SQLAlchemy has it",
+    )
+    parser.addini("tfperf_history", "database that every session is appended to", default="")
+
+
+def outputs(config: pytest.Config) -> Outputs:
+    """Where the report goes.
+
+    Raises:
+        UsageError: a report could not be written at the end of the session, so it had better not begin.
+    """
+    if config.getoption("tfperf_serve") is not None or hasattr(config, "workerinput"):
+        return Outputs()
+    given: dict[str, Path | None] = {}
+    for name in ("json", "markdown", "html", "tensorboard"):
+        path = config.getoption(f"tfperf_{name}")
+        given[name] = None if path is None else Path(os.path.join(config.invocation_params.dir, path))
+    history = config.getoption("tfperf_history") or config.getini("tfperf_history")
+    for option, (module, extra) in _NEEDS.items():
+        if (history if option == "history" else given[option]) and find_spec(module) is None:
+            raise UsageError(
+                f"--tfperf-{option} needs the Python package {module}: pip install 'pytest-tfperf[{extra}]'"
+            )
+    for name in ("json", "markdown", "html"):
+        if (path := given[name]) is not None:
+            _check_file(f"--tfperf-{name}", path)
+    on_actions = os.environ.get("GITHUB_ACTIONS") == "true"
+    summary = os.environ.get("GITHUB_STEP_SUMMARY", "") if on_actions else ""
+    return Outputs(
+        **given,
+        history=_history_url(history, config),
+        job_summary=Path(summary) if summary else None,
+        annotate=on_actions,
+    )
+
+
+def _check_file(option: str, path: Path) -> None:
+    """Raise UsageError where a file cannot be written; its folder is made if there is none, as --junitxml does."""
+    if path.is_dir():
+        raise UsageError(f"{option} {path}: this is a folder, the option takes a file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{option} {path}: its folder cannot be made: {error.strerror}") from None
+    target = path if path.exists() else path.parent
+    if not os.access(target, os.W_OK):
+        raise UsageError(f"{option} {path}: {target} cannot be written")
+
+
+def _history_url(given: str, config: pytest.Config) -> str:
+    """A path becomes the URL of an SQLite file: from the command line relative to there, from the ini to its folder."""
+    if not given or "://" in given:
+        return given
+    folder = config.invocation_params.dir if config.getoption("tfperf_history") else config.rootpath
+    return f"sqlite:///{os.path.join(folder, os.path.expanduser(given))}"

@@ -1,0 +1,247 @@
+"""Makes the one report of a session, which every writer arranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from pytest_tfperf.cases import TestCase
+from pytest_tfperf.config import PerfConfig
+from pytest_tfperf.records.arm import Arm, Device
+from pytest_tfperf.records.comparison import ArmVerdict, FloorVerdict, MetricVerdict
+from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.estimate import Estimate
+from pytest_tfperf.records.run import Run, TaskRun
+from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.report.document import (
+    SCHEMA_VERSION,
+    Case,
+    ComparedMetric,
+    Figure,
+    JudgedFloor,
+    Judgement,
+    MeasuredArm,
+    MeasuredRun,
+    MeasuredSweep,
+    Place,
+    SessionReport,
+    Settings,
+    Task,
+)
+from pytest_tfperf.report.text import tally
+from pytest_tfperf.report.view import with_noise
+from pytest_tfperf.telling import ArmReport
+from pytest_tfperf.units import format_percent, format_points, format_seconds
+from pytest_tfperf.version import __version__
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """When, how and of what a session was."""
+
+    started: str
+    """UTC, ISO 8601 to the second."""
+    seconds: float
+    exit_status: int
+    arguments: tuple[str, ...]
+    commit: str
+    dirty: bool
+
+
+def session_report(
+    sitting: Sitting,
+    config: PerfConfig,
+    cases: Iterable[TestCase],
+    reports: Mapping[tuple[str, int], ArmReport],
+    results: Mapping[str, SweepResult],
+    *,
+    findings: Sequence[str],
+    saved: Sequence[str],
+    left_open: Sequence[str],
+) -> SessionReport:
+    """Make the report; `reports` by test and replica count, `results` by test."""
+    made = tuple(_case(case, reports.get((case.spec.test, case.replicas))) for case in cases)
+    return SessionReport(
+        schema_version=SCHEMA_VERSION,
+        plugin=__version__,
+        started=sitting.started,
+        seconds=sitting.seconds,
+        exit_status=sitting.exit_status,
+        arguments=sitting.arguments,
+        commit=sitting.commit,
+        dirty=sitting.dirty,
+        against=config.against,
+        settings=Settings(
+            tolerance=config.comparison.tolerance,
+            rounds=config.forced_rounds or config.rounds,
+            window_seconds=config.measurement.window_seconds,
+            strict=config.strict,
+            save=config.save,
+            smoke=config.smoke,
+        ),
+        places=_places(results.values()),
+        sweeps=tuple(_sweep(result) for result in results.values()),
+        cases=made,
+        findings=tuple(findings),
+        saved=tuple(saved),
+        tally=tally(case.word for case in made),
+        left_open=tally(left_open),
+    )
+
+
+def _places(results: Iterable[SweepResult]) -> dict[str, Place]:
+    found: dict[Device, Environment] = {}
+    for result in results:
+        device = result.sweep.spec.device
+        seen = found.get(device)
+        # The tasks of each sweep add the versions that they saw.
+        soft = {**(seen.soft if seen else {}), **result.environment.soft}
+        found[device] = Environment(result.environment.hard, soft)
+    return {device: Place(place.name, place.hard, place.soft) for device, place in found.items()}
+
+
+def _sweep(result: SweepResult) -> MeasuredSweep:
+    spec = result.sweep.spec
+    return MeasuredSweep(
+        test=spec.test,
+        workload=spec.workload,
+        strategy=spec.strategy,
+        variant=spec.variant,
+        device=spec.device,
+        definition=result.definition,
+        rounds=result.rounds,
+        seconds=result.seconds,
+        arms=tuple(_arm(result, arm) for arm in result.results),
+    )
+
+
+def _arm(result: SweepResult, arm: Arm) -> MeasuredArm:
+    own = result.results[arm]
+    there = result.against.get(arm)
+    return MeasuredArm(
+        label=arm.label,
+        role=arm.role,
+        strategy=arm.strategy,
+        replicas=arm.replicas,
+        runs=tuple(_run(run) for run in own.runs),
+        against=tuple(_run(run) for run in there.runs) if there else (),
+        error=str(own.error) if own.error else "",
+        logs=own.runs[-1].logs if own.runs else {},
+    )
+
+
+def _run(run: Run) -> MeasuredRun:
+    return MeasuredRun(
+        round=run.round,
+        throughput=run.throughput,
+        step_time=run.step_time,
+        seconds=run.seconds,
+        attempts=run.attempts,
+        disturbances=run.disturbances,
+        warnings=run.warnings,
+        tasks=tuple(_task(task, run.hosts.get(str(task.task), 0)) for task in run.tasks),
+    )
+
+
+def _task(task: TaskRun, host: int) -> Task:
+    return Task(
+        task=str(task.task),
+        host=host,
+        replicas=task.replicas,
+        examples_per_step=task.examples_per_step,
+        windows=tuple((window.start, window.end, window.steps) for window in task.windows),
+        own_step_time=task.own_step_time,
+        warmup=task.warmup,
+        losses=tuple(loss if isfinite(loss) else None for loss in task.losses),
+        phases=task.phases,
+        facts=task.facts,
+    )
+
+
+def _case(case: TestCase, report: ArmReport | None) -> Case:
+    spec = case.spec
+    return Case(
+        id=case.id,
+        test=spec.test,
+        replicas=case.replicas,
+        workload=spec.workload,
+        strategy=spec.strategy,
+        variant=spec.variant,
+        device=spec.device,
+        file=case.file,
+        line=case.line,
+        outcome=case.outcome,
+        judgement=judgement_of(report) if report else None,
+        text=case.text,
+    )
+
+
+def judgement_of(report: ArmReport) -> Judgement:
+    """What was decided of an arm, as writers read it."""
+    verdict, figures = report.verdict, report.verdict.figures
+    return Judgement(
+        verdict=verdict.verdict,
+        view=report.view,
+        reference=_speed(figures.reference),
+        throughput=_speed(figures.throughput),
+        efficiency=_ratio(figures.efficiency),
+        step_time=_figure(figures.step_time, format_seconds(figures.step_time.value)),
+        speedup=_ratio(figures.speedup) if figures.speedup else None,
+        versus=verdict.versus,
+        metrics=tuple(_metric(metric) for metric in verdict.metrics),
+        floors=tuple(_floor(floor) for floor in verdict.floors),
+        reasons=verdict.reasons,
+        baseline=verdict.baseline if _has_values(verdict) else None,
+        changes=report.changes,
+    )
+
+
+def _has_values(verdict: ArmVerdict) -> bool:
+    """Whether there is something to judge anew: what is incomparable may have no run at all."""
+    return verdict.baseline is not None and bool(verdict.baseline.latest.throughput)
+
+
+def _metric(metric: MetricVerdict) -> ComparedMetric:
+    comparison, change = metric.comparison, metric.comparison.change
+    shown = _ratio if comparison.metric == "efficiency" else _speed
+    if comparison.metric == "efficiency":
+        text = format_points(comparison.baseline.value * (change.value - 1))
+    else:
+        text = format_percent(change.value - 1, signed=True)
+    return ComparedMetric(
+        metric=comparison.metric,
+        label=comparison.label,
+        baseline=shown(comparison.baseline),
+        now=shown(comparison.now),
+        change=_figure(change, text),
+        tolerance=metric.tolerance,
+        verdict=metric.verdict,
+        excused=metric.excused,
+        reason=metric.reason,
+    )
+
+
+def _floor(floor: FloorVerdict) -> JudgedFloor:
+    return JudgedFloor(floor.label, floor.floor, floor.origin, _ratio(floor.now), floor.verdict)
+
+
+def _speed(estimate: Estimate) -> Figure:
+    return _figure(estimate, with_noise(estimate))
+
+
+def _ratio(estimate: Estimate) -> Figure:
+    return _figure(estimate, f"{estimate.value:.3f}")
+
+
+def _figure(estimate: Estimate, text: str) -> Figure:
+    low, high = estimate.low, estimate.high
+    known = isfinite(low) and isfinite(high) and low > 0
+    return Figure(
+        value=estimate.value,
+        low=low if known else None,
+        high=high if known else None,
+        confidence=estimate.confidence,
+        n=estimate.n,
+        text=text,
+    )

@@ -1,0 +1,47 @@
+"""What becomes of each test, and the reports of the session at its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_tfperf.cases import TestCase
+from pytest_tfperf.fixtures import ARM, SESSION
+from pytest_tfperf.reporting import Written, write_reports
+
+WRITTEN = pytest.StashKey[tuple[Written, ...]]()
+"""What became of each report, for the summary."""
+
+
+def expect(items: list[pytest.Item]) -> None:
+    """Take the selected tests."""
+    for item in items:
+        if ARM in item.stash:
+            spec, replicas, _ = item.stash[ARM]
+            path, line, _ = item.location
+            cases = item.config.stash[SESSION].cases
+            cases.add(TestCase(item.nodeid, spec, replicas, path, (line or 0) + 1))
+
+
+def note(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Take what became of a phase of a test."""
+    if ARM not in item.stash:
+        return
+    cases = item.config.stash[SESSION].cases
+    if report.when == "setup":
+        cases.restart(item.nodeid)  # by a plugin that runs it once more
+    if report.skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+        cases.note(item.nodeid, "skipped", reason.removeprefix("Skipped: "))
+    elif report.failed:
+        cases.note(item.nodeid, "failed" if report.when == "call" else "error", report.longreprtext)
+    elif report.when == "call":
+        cases.note(item.nodeid, "passed")
+
+
+def finish(session: pytest.Session, exit_status: int) -> None:
+    """Write the reports that were asked for."""
+    config = session.config
+    perf = config.stash[SESSION]
+    if perf.config.outputs and not config.option.collectonly:
+        report = perf.overview(exit_status, config.invocation_params.args)
+        config.stash[WRITTEN] = write_reports(report, perf.config.outputs)

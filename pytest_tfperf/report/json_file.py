@@ -1,0 +1,52 @@
+"""Session reports as JSON files: what a later command, another program or a person's script reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+
+from pytest_tfperf.errors import ReportError
+from pytest_tfperf.report.document import SCHEMA_VERSION, SessionReport
+
+
+def to_json(report: SessionReport) -> bytes:
+    """One object on one line; the same report gives the same bytes."""
+    return msgspec.json.encode(report) + b"\n"
+
+
+def read_json(path: Path) -> SessionReport:
+    """Read a report from a file.
+
+    Raises:
+        ReportError: the file cannot be read, is none of ours, or is of a version that this one does not know.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ReportError(f"{path}: cannot be read: {error.strerror}") from error
+    return from_json(data, str(path))
+
+
+def from_json(data: bytes, name: str) -> SessionReport:
+    """Read a report; `name` is for errors, which are as `read_json` has them."""
+    try:
+        head = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ReportError(f"{name}: not JSON ({error})") from error
+    version = head.get("schema_version") if isinstance(head, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or "cases" not in head:
+        raise ReportError(f"{name}: not a report of pytest-tfperf; --tfperf-json FILE writes one")
+    if version != SCHEMA_VERSION:
+        newer = "; a newer pytest-tfperf wrote it, so read it with that one" if version > SCHEMA_VERSION else ""
+        raise ReportError(f"{name}: has schema_version {version}, this version reads {SCHEMA_VERSION}{newer}")
+    try:
+        return msgspec.json.decode(data, type=SessionReport)
+    except msgspec.ValidationError as error:
+        raise ReportError(f"{name}: {error}") from error
+
+
+def json_schema() -> str:
+    """The schema of the files, as JSON Schema."""
+    return json.dumps(msgspec.json.schema(SessionReport), indent=2, sort_keys=True) + "\n"

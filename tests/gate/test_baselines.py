@@ -64,7 +64,7 @@ def test_only_the_selected_count_is_saved_and_what_was_set_by_hand_stays(fresh: 
     done = fresh.run("--tfperf-rounds=3", "--tfperf-force-save", "-k", "2", suite=both)
     assert done.returncode == 0, done.stdout
     # The file says what a run took, so nothing needs to be guessed.
-    assert re.search(r"^tfperf: 1 sweep, about [0-9]+ [a-z0-9 ]+$", done.stdout, re.MULTILINE)
+    assert re.search(r"^tfperf: 1 sweep, about [0-9.]+ [a-z0-9 ]+$", done.stdout, re.MULTILINE)
     after = file.read_text()
     assert after.partition("  2:")[0] == one_before
     assert after.count(floor) == 2

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import inf, isfinite, isinf, log
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isfinite, isinf, log, sqrt
 
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.baseline import BaselineEntry
@@ -13,12 +13,17 @@ from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.sweep import PairedRuns
-from pytest_tfperf.stats.difference import difference, expected_half_width, interval, paired_difference
+from pytest_tfperf.stats.difference import difference, expected_half_width, half_width, interval, paired_difference
 from pytest_tfperf.stats.spending import shares
 from pytest_tfperf.stats.summary import bounded_exp, geometric_mean
 
 _SHOWN_CONFIDENCE = 0.95
 _MOST_ROUNDS = 1000
+
+ALONE = 0.05
+"""Chance that noise alone lets E(N) say that one of T(1) and T(N) moved without the other."""
+OWN_SHARE = 0.5
+"""Share of a figure's loss that E(N) must show for the loss to be that figure's own."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class Errors:
 
     alarm: float
     miss: float
+    day: float
+    """Of an alarm for what differs between sessions; the same at every look, as a session's day is the same at each."""
 
 
 def errors_at(look: Look, policy: ComparisonPolicy, hypotheses: int) -> Errors:
@@ -36,7 +43,8 @@ def errors_at(look: Look, policy: ComparisonPolicy, hypotheses: int) -> Errors:
     without knowing what the tests after it will find. A miss concerns one figure only, so it is split over looks alone.
     """
     share = shares(look)
-    return Errors(policy.alarm * share.alarm / max(1, hypotheses), policy.miss * share.miss)
+    among = max(1, hypotheses)
+    return Errors(policy.alarm * share.alarm / among, policy.miss * share.miss, policy.day / among)
 
 
 def efficiencies(reference: Sequence[float], throughput: Sequence[float], replicas: int) -> tuple[float, ...]:
@@ -94,29 +102,50 @@ def compare_arm(
 ) -> tuple[Comparison, ...]:
     """T(1), T(N) and E(N) against the saved sessions, or against runs of the same rounds where there are such.
 
-    Only T(1) for an arm that is its own reference.
+    Only T(1) for an arm that is its own reference. Against several sessions also what T(1) and T(N) have in common:
+    half of the noise of their runs is gone from it, and all of a slowdown of both is in it.
     """
     count = baseline.replicas
     before = [(each.reference_throughput, each.throughput) for each in baseline.sessions]
     if against is not None:
         before = [(against.reference, against.throughput)]
-    metrics: list[tuple[Metric, str, Sequence[float], list[Sequence[float]]]] = [
-        ("reference", "T(1)", runs.reference, [one for one, _ in before])
-    ]
-    if not own_reference:
-        metrics += [
-            ("throughput", label, runs.throughput, [own for _, own in before]),
-            (
-                "efficiency",
-                f"E({count})",
-                efficiencies(runs.reference, runs.throughput, count),
-                [efficiencies(one, own, count) for one, own in before],
-            ),
-        ]
-    return tuple(
-        _compare(metric, name, now, earlier, tolerance, errors, paired=against is not None)
-        for metric, name, now, earlier in metrics
+    paired, several = against is not None, len(before) > 1
+
+    def compare(
+        metric: Metric, name: str, of: Callable[[Sequence[float], Sequence[float]], Sequence[float]]
+    ) -> Comparison:
+        now, earlier = of(runs.reference, runs.throughput), [of(one, own) for one, own in before]
+        return _compare(metric, name, now, earlier, tolerance, errors, paired=paired)
+
+    reference = compare("reference", "T(1)", lambda one, own: one)
+    if own_reference:
+        return (reference,)
+    throughput = compare("throughput", label, lambda one, own: own)
+    efficiency = compare("efficiency", f"E({count})", lambda one, own: efficiencies(one, own, count))
+    if not several:
+        return reference, throughput, efficiency
+    return (
+        _seen_beside(reference, efficiency, errors, rises=True),
+        _seen_beside(throughput, efficiency, errors, rises=False),
+        efficiency,
+        compare("common", f"T(1) x {label}", lambda one, own: [sqrt(a) * sqrt(b) for a, b in zip(one, own)]),
     )
+
+
+def _seen_beside(figure: Comparison, efficiency: Comparison, errors: Errors, *, rises: bool) -> Comparison:
+    """T(1) or T(N) against several sessions, in the light of E(N), which says whether it moved alone.
+
+    A day that is slower or faster is so for both, and E(N) does not show it. So a loss that E(N) shows, for the most
+    part, may be one that days explain more often: as much more as noise rarely lets E(N) move with it.
+    """
+    shift = efficiency.difference.log_ratio if rises else -efficiency.difference.log_ratio
+    noise = half_width(replace(efficiency.difference, between=0.0, between_freedom=0), ALONE)
+    own = shift > max(noise, OWN_SHARE * -figure.difference.log_ratio)
+    if not own:
+        return replace(figure, alone=False)
+    day = min(0.5, errors.day / ALONE)
+    change = interval(figure.difference, errors.alarm, day)
+    return replace(figure, change=change, day_confidence=1 - 2 * day, alone=True)
 
 
 def _compare(
@@ -131,7 +160,8 @@ def _compare(
 ) -> Comparison:
     found = paired_difference(now, before[0]) if paired else difference(now, before)
     # E(N) alarms in both directions: a fall is a loss of scaling, a rise can be a loss of T(1).
-    alarm = errors.alarm / 2 if metric == "efficiency" else errors.alarm
+    sides = 2 if metric == "efficiency" else 1
+    alarm, day = errors.alarm / sides, errors.day / sides
     here = geometric_mean(now, _SHOWN_CONFIDENCE)
     there = geometric_mean([value for session in before for value in session], _SHOWN_CONFIDENCE)
     # What is shown is a mean of sessions, not of all their runs.
@@ -146,11 +176,12 @@ def _compare(
             there.value * shift, there.low * shift, there.high * shift, _SHOWN_CONFIDENCE, sum(map(len, before))
         ),
         now=here,
-        change=interval(found, alarm),
+        change=interval(found, alarm, day),
         assured=assured,
         difference=found,
         sessions=0 if paired else len(before),
         rounds_needed=needed,
+        day_confidence=1 - 2 * day if found.between > 0 else None,
     )
 
 

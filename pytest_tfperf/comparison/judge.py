@@ -111,7 +111,7 @@ def judge_arm(
 
 
 def hypotheses_of(replicas: Sequence[int], floors: int, *, own_reference: bool) -> int:
-    """How many things a sweep has judged: T(1) once, T(N) and E(N) of every other arm, and every floor.
+    """How many things a sweep has judged: T(1) once, T(N), E(N) and T(1) x T(N) of every other arm, and every floor.
 
     Args:
         replicas: the selected counts.
@@ -119,13 +119,16 @@ def hypotheses_of(replicas: Sequence[int], floors: int, *, own_reference: bool) 
         own_reference: True where the count 1 is the reference itself.
     """
     others = len(replicas) - (own_reference and 1 in replicas)
-    return 1 + 2 * others + floors
+    return 1 + 3 * others + floors
 
 
 def judge_metric(comparison: Comparison, tolerance: float) -> MetricVerdict:
-    """Size and certainty: regressed only beyond the tolerance *and* with an interval that excludes no change."""
+    """Size and certainty: regressed only beyond the tolerance *and* with an interval that excludes no change.
+
+    A figure that did not move alone is no regression by itself: `_together` asks what it has in common with the other.
+    """
     change, assured = comparison.change, comparison.assured
-    if change.value < 1 - tolerance and change.high < 1:
+    if change.value < 1 - tolerance and change.high < 1 and comparison.alone is not False:
         return MetricVerdict(comparison, Verdict.REGRESSED, tolerance)
     if change.value > 1 + tolerance and change.low > 1:
         return MetricVerdict(comparison, Verdict.IMPROVED, tolerance)
@@ -159,6 +162,10 @@ def _together(metrics: tuple[MetricVerdict, ...]) -> tuple[MetricVerdict, ...]:
     if efficiency is None:
         return metrics
     reference, throughput = by_metric["reference"], by_metric["throughput"]
+    rest: tuple[MetricVerdict, ...] = ()
+    if (common := by_metric.get("common")) is not None:
+        reference, throughput, common = _fell_together(reference, throughput, common)
+        rest = (common,)
     if _fell_alone(reference, throughput, efficiency):
         reason = (
             f"T(1) fell and {efficiency.comparison.label} rose with it, beyond the noise of a round: "
@@ -180,7 +187,28 @@ def _together(metrics: tuple[MetricVerdict, ...]) -> tuple[MetricVerdict, ...]:
     ):
         # E(N) is noisier than either, and all it could still show is T(1) gaining what T(N) did not.
         efficiency = replace(efficiency, reason="", excused=True)
-    return reference, throughput, efficiency
+    return reference, throughput, efficiency, *rest
+
+
+def _fell_together(
+    reference: MetricVerdict, throughput: MetricVerdict, common: MetricVerdict
+) -> tuple[MetricVerdict, MetricVerdict, MetricVerdict]:
+    """T(1) and T(N) in the light of what they have in common, which counts only where it is a loss."""
+    parts = [
+        replace(metric, verdict=Verdict.REGRESSED, reason="")
+        if common.verdict is Verdict.REGRESSED
+        and metric.verdict is Verdict.INCONCLUSIVE
+        and metric.comparison.change.value < 1 - metric.tolerance
+        else metric
+        for metric in (reference, throughput)
+    ]
+    if parts == [reference, throughput]:
+        return reference, throughput, replace(common, reason="", excused=True)
+    change, label = common.comparison.change, throughput.comparison.label
+    reason = (
+        f"T(1) and {label} taken together lost {format_percent(1 - change.value)}, more than noise and days explain"
+    )
+    return parts[0], parts[1], replace(common, reason=reason)
 
 
 def _fell_alone(reference: MetricVerdict, throughput: MetricVerdict, efficiency: MetricVerdict) -> bool:

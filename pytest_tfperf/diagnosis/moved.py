@@ -7,10 +7,14 @@ from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 
 def what_moved(verdict: ArmVerdict) -> str:
     """One or two sentences; empty where nothing was compared or nothing moved."""
-    by_metric = {metric.comparison.metric: metric for metric in verdict.metrics}
+    all_metrics = {metric.comparison.metric: metric for metric in verdict.metrics}
+    common = all_metrics.get("common")
+    by_metric = {name: metric for name, metric in all_metrics.items() if name != "common"}
     labels = {name: metric.comparison.label for name, metric in by_metric.items()}
     down = {name for name, metric in by_metric.items() if metric.verdict is Verdict.REGRESSED and not metric.excused}
     up = {name for name, metric in by_metric.items() if metric.verdict is Verdict.IMPROVED}
+    if common is not None and common.verdict is Verdict.REGRESSED and not {"reference", "throughput"} & down:
+        return f"What moved: {common.comparison.label}. Together they got slower; which one is lost in the noise."
     if not down:
         return "Faster: " + ", ".join(labels[name] for name in labels if name in up) + "." if up else ""
     moved = "What moved: " + " and ".join(labels[name] for name in labels if name in down) + ". "

@@ -27,7 +27,8 @@ class Verdict(Enum):
         return self.value
 
 
-Metric = Literal["reference", "throughput", "efficiency"]
+Metric = Literal["reference", "throughput", "efficiency", "common"]
+"""`common` is the geometric mean of T(1) and T(N): what both lost."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Comparison:
 
     metric: Metric
     label: str
-    """``T(1)``, ``T(4)``, ``E(4)``."""
+    """``T(1)``, ``T(4)``, ``E(4)``, ``T(1) x T(4)``."""
     baseline: Estimate
     now: Estimate
     change: Estimate
@@ -65,6 +66,11 @@ class Comparison:
     rounds_needed: int | None
     """Rounds after which this noise would allow a decision; None where none would, the noise is not known, or a loss is
     ruled out already."""
+    day_confidence: float | None = None
+    """Of the interval of `change` where sessions differ, which is another than that of the runs; None without such."""
+    alone: bool | None = None
+    """For T(1) and T(N) against several sessions: whether E(N) shows that the change is this figure's own. A day that
+    both share changes no E(N), so False leaves a loss to `common`. None: it stands for itself."""
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,9 @@ def arm_view(
 
 def _rows(verdict: ArmVerdict) -> tuple[Row, ...]:
     if verdict.metrics:
-        compared = tuple(_compared(metric, _floor_of(verdict, metric.comparison.label)) for metric in verdict.metrics)
+        # What T(1) and T(N) have in common is a row only where it says more than they do.
+        shown = [metric for metric in verdict.metrics if metric.comparison.metric != "common" or not metric.excused]
+        compared = tuple(_compared(metric, _floor_of(verdict, metric.comparison.label)) for metric in shown)
         return (*compared, *_speedup(verdict))
     figures, arm = verdict.figures, verdict.arm
     rows = [_alone("T(1)", "examples/s", with_noise(figures.reference))]
@@ -198,7 +200,9 @@ def _legend(verdict: ArmVerdict, compared: bool) -> str:
     legend += f"; [ ] the {format_confidence(known[0].change.confidence)} interval of the change"
     # E(N) is asked about both ways, so each of its ends may be wrong half as often.
     other = next((each for each in known if each.change.confidence != known[0].change.confidence), None)
-    return legend + (f", for {other.label} {format_confidence(other.change.confidence)}" if other else "")
+    legend += f", for {other.label} {format_confidence(other.change.confidence)}" if other else ""
+    days = dict.fromkeys(format_confidence(each.day_confidence) for each in known if each.day_confidence is not None)
+    return legend + (f"; as far as sessions differ, {' or '.join(days)}" if days else "")
 
 
 def _since(baseline: BaselineEntry) -> str:

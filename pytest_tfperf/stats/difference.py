@@ -20,9 +20,7 @@ def difference(now: Sequence[float], sessions: Sequence[Sequence[float]]) -> Dif
 
     Within: trimmed means and winsorised variances (K. K. Yuen, Biometrika 61, 1974), the variance pooled over all
     sessions, or each side's own where that is larger: a machine that is noisier today is not given yesterday's noise.
-    Between: the variance of the sessions' means, for the mean of K sessions and a new one, (1 + 1 / K) times, and that
-    enlarged by (K + 1) / (K - 1), as a variance of few values is more often too small than too large. The factor was
-    chosen by simulation, see docs/verdicts.md.
+    Between: the variance of the sessions' means, for the mean of K sessions and a new one, (1 + 1 / K) times.
 
     Raises:
         ValueError: a value is not finite and positive, or there is none on a side.
@@ -95,21 +93,27 @@ def level(now: Sequence[float], value: float, sessions: Sequence[Sequence[float]
     return _about(centre_of_logs(now), logs_of([value])[0], others, len(now))
 
 
-def half_width(found: Difference, error: float) -> float:
+def half_width(found: Difference, error: float, day: float | None = None) -> float:
     """Half-width of the interval that leaves out the true difference with chance `error` on one side; inf if unknown.
 
     Never less than the noise of the runs alone gives: sessions that differ add degrees of freedom too, and where there
     are few, these can narrow the interval by more than the variance that comes with them widens it.
+
+    Args:
+        found: the difference.
+        error: chance of the noise of the runs.
+        day: chance of runs and sessions together, where it is another; few sessions say so little of how they differ
+            that the smallest chances would ask for an interval without an end.
     """
-    width = _t_quantile(found.freedom, error) * sqrt(found.variance)
-    if found.between > 0:
-        width = max(width, _t_quantile(found.within_freedom, error) * sqrt(found.within))
-    return width
+    if found.between <= 0:
+        return _t_quantile(found.freedom, error) * sqrt(found.variance)
+    of_runs = _t_quantile(found.within_freedom, error) * sqrt(found.within)
+    return max(of_runs, _t_quantile(found.freedom, error if day is None else day) * sqrt(found.variance))
 
 
-def interval(found: Difference, error: float) -> Estimate:
-    """The ratio with its two-sided interval, `error` on each side."""
-    half = half_width(found, error)
+def interval(found: Difference, error: float, day: float | None = None) -> Estimate:
+    """The ratio with its two-sided interval, `error` on each side; `day` as `half_width` has it."""
+    half = half_width(found, error, day)
     return Estimate(
         bounded_exp(found.log_ratio),
         bounded_exp(found.log_ratio - half),
@@ -119,7 +123,7 @@ def interval(found: Difference, error: float) -> Estimate:
     )
 
 
-def expected_half_width(found: Difference, runs: int, error: float) -> float:
+def expected_half_width(found: Difference, runs: int, error: float, day: float | None = None) -> float:
     """`half_width` as it would be after so many runs now, at the noise seen so far."""
     within = found.run_variance * (1 / runs + found.base_share)
     grown = Difference(
@@ -132,7 +136,7 @@ def expected_half_width(found: Difference, runs: int, error: float) -> float:
         between=found.between,
         between_freedom=found.between_freedom,
     )
-    return half_width(grown, error)
+    return half_width(grown, error, day)
 
 
 def chance_above(found: Difference, runs: int, bound: float) -> float:
@@ -173,7 +177,7 @@ def _between(sessions: Sequence[Centre]) -> float:
         return 0.0
     mean = sum(part.mean for part in sessions) / count
     spread = sum((part.mean - mean) ** 2 for part in sessions) / (count - 1)
-    return spread * (1 + 1 / count) * (count + 1) / (count - 1)
+    return spread * (1 + 1 / count)
 
 
 def _own(part: Centre) -> float | None:

@@ -147,8 +147,46 @@ def test_sessions_that_differ_make_a_loss_of_their_size_uncertain() -> None:
     """2 % between sessions hide 12 % of T(4); E(4), which they share, shows it all the same."""
     apart = judged(four=18000, sessions=(0.98, 1.0, 1.02))
     assert by_label(judged(four=18000, sessions=(1.0, 1.0, 1.0)))["T(4)"] == "regressed"
-    assert by_label(apart) == {"T(1)": "inconclusive", "T(4)": "inconclusive", "E(4)": "regressed"}
+    assert by_label(apart) == {
+        "T(1)": "inconclusive", "T(4)": "inconclusive", "E(4)": "regressed", "T(1) x T(4)": "inconclusive",
+    }  # fmt: skip
     assert any("3 saved sessions differ too much among themselves" in reason for reason in apart.reasons)
+
+
+RUNS = (1.012, 0.991, 1.004, 0.988, 1.006)
+"""Noise of 1 %."""
+ALIKE, APART = (1.004, 0.998, 1.0), (1.01, 0.99, 1.0)
+"""Three sessions, as much apart as their runs make them; and by days that differ."""
+
+
+def test_what_both_lost_is_found_against_few_sessions_that_are_alike() -> None:
+    slower = judged(one=5700 / 1.05, four=20500 / 1.05, noise=RUNS, sessions=ALIKE)
+    assert by_label(slower) == {
+        "T(1)": "regressed", "T(4)": "regressed", "E(4)": "unchanged", "T(1) x T(4)": "regressed",
+    }  # fmt: skip
+    assert slower.reasons == ("T(1) and T(4) taken together lost 4.8 %, more than noise and days explain",)
+    assert "All got slower alike and E(4) held" in what_moved(slower)
+
+
+def test_a_slower_day_of_a_machine_whose_days_differ_is_no_regression() -> None:
+    day = judged(one=5700 / 1.05, four=20500 / 1.05, noise=RUNS, sessions=APART)
+    assert day.verdict is Verdict.INCONCLUSIVE
+    assert by_label(day)["T(1) x T(4)"] == "inconclusive"
+
+
+@pytest.mark.parametrize(("one", "four", "label"), [(5700 / 1.05, 20500, "T(1)"), (5700, 20500 / 1.05, "T(4)")])
+def test_a_loss_of_one_alone_needs_no_other(one: float, four: float, label: str) -> None:
+    slower = judged(one=one, four=four, noise=RUNS, sessions=ALIKE)
+    assert [name for name, found in by_label(slower).items() if name[0] == "T" and found == "regressed"] == [label]
+    common = slower.metrics[-1]
+    assert common.comparison.metric == "common"
+    assert common.excused
+
+
+def test_one_session_or_another_revision_has_no_days_to_be_told_from() -> None:
+    assert "T(1) x T(4)" not in by_label(judged())
+    assert all(metric.comparison.alone is None for metric in judged().metrics)
+    assert all(metric.comparison.day_confidence is None for metric in judged().metrics)
 
 
 def test_quiet_identical_code_is_settled_after_two_rounds() -> None:
@@ -198,7 +236,7 @@ def test_disturbed_runs_without_a_baseline_have_none() -> None:
 
 @pytest.mark.parametrize(
     ("replicas", "floors", "own_reference", "count"),
-    [((1, 2, 4), 0, True, 5), ((2, 4), 2, False, 7), ((1,), 0, True, 1), ((1,), 0, False, 3), ((1, 2), 1, False, 6)],
+    [((1, 2, 4), 0, True, 7), ((2, 4), 2, False, 9), ((1,), 0, True, 1), ((1,), 0, False, 4), ((1, 2), 1, False, 8)],
 )
 def test_what_a_sweep_has_judged(replicas: tuple[int, ...], floors: int, own_reference: bool, count: int) -> None:
     assert hypotheses_of(replicas, floors, own_reference=own_reference) == count

@@ -110,16 +110,16 @@ def test_the_chance_of_an_alarm_is_split_over_the_whole_session(judge: Judge) ->
         return judge.decision(TEST, 2).verdict.metrics[0].comparison.change.confidence
 
     other = replace(SPEC, test="t.py::test_b", variant="b", min_efficiency={2: 0.5}, min_speedup={4: 1.5})
-    # Of each test T(1), and T(N) and E(N) of two counts; two floors of the second.
+    # Of each test T(1), and T(N), E(N) and what it has in common with T(1) of two counts; two floors of the second.
     judge.plan([Sweep(SPEC, (2, 4)), Sweep(other, (2, 4))])
     share = 1 - (4 / 5) ** 3
-    assert (1 - confidence()) / 2 == pytest.approx(ComparisonPolicy.alarm * share / (5 + 7))
+    assert (1 - confidence()) / 2 == pytest.approx(ComparisonPolicy.alarm * share / (7 + 9))
 
 
 def test_a_session_that_was_not_planned_judges_the_one_sweep(judge: Judge) -> None:
     judge.settled(result(5), Look(5, 5))
     change = judge.decision(TEST, 2).verdict.metrics[0].comparison.change
-    assert (1 - change.confidence) / 2 == pytest.approx(ComparisonPolicy.alarm * (1 - (4 / 5) ** 3) / 5)
+    assert (1 - change.confidence) / 2 == pytest.approx(ComparisonPolicy.alarm * (1 - (4 / 5) ** 3) / 7)
 
 
 def test_a_floor_of_the_baseline_file_counts_too(judge: Judge, config: PerfConfig) -> None:
@@ -130,7 +130,7 @@ def test_a_floor_of_the_baseline_file_counts_too(judge: Judge, config: PerfConfi
     decision = judge.decision(TEST, 2)
     assert decision.verdict.floors[0].origin == "the baseline file"
     change = decision.verdict.metrics[0].comparison.change
-    assert (1 - change.confidence) / 2 == pytest.approx(ComparisonPolicy.alarm * (1 - (4 / 5) ** 3) / (5 + 2))
+    assert (1 - change.confidence) / 2 == pytest.approx(ComparisonPolicy.alarm * (1 - (4 / 5) ** 3) / (7 + 2))
 
 
 def test_a_broken_baseline_is_an_error_of_its_tests_and_ends_no_sweep(judge: Judge, config: PerfConfig) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import exp, inf, log, sqrt
 from typing import Any
 
@@ -24,6 +25,7 @@ from pytest_tfperf.stats.difference import (
 from pytest_tfperf.stats.summary import centre, logs_of
 
 positive = st.floats(min_value=1e-6, max_value=1e9)
+log_noise = st.floats(min_value=-0.05, max_value=0.05)
 few = st.lists(positive, min_size=2, max_size=7)
 many = st.lists(positive, min_size=2, max_size=24)
 errors = st.sampled_from([1e-5, 1e-4, 0.001, 0.02, 0.1])
@@ -182,11 +184,24 @@ def test_sessions_that_are_further_apart_never_narrow_the_interval(
     assert half_width(far, error) >= half_width(near, error) * (1 - 1e-6)
 
 
-def test_what_sessions_differ_by_is_enlarged_for_their_small_number() -> None:
-    """Two sessions 2 % apart: variance 2e-4 of their means, x (1 + 1/2) for a new one, x 3 as there are only two."""
+@given(st.lists(log_noise, min_size=3, max_size=6), st.floats(1e-6, 0.01), st.floats(1e-4, 0.4))
+def test_few_sessions_can_be_asked_with_a_chance_of_their_own(shifts: list[float], error: float, day: float) -> None:
+    """Never narrower than the runs' own noise allows, and with the same chance what it is without one."""
+    now, before = [100.0, 101.0, 99.0, 100.5, 99.5], [[100 * exp(s), 100.3 * exp(s)] for s in shifts]
+    found = difference(now, before)
+    alike = replace(found, between=0.0, between_freedom=0)
+    assert half_width(found, error, error) == half_width(found, error)
+    assert half_width(found, error, day) >= half_width(alike, error) * (1 - 1e-9)
+    if day >= error:
+        assert half_width(found, error, day) <= half_width(found, error) * (1 + 1e-9)
+    assert half_width(alike, error, day) == half_width(alike, error)
+
+
+def test_what_sessions_differ_by_counts_for_their_mean_and_for_the_new_one() -> None:
+    """Two sessions 2 % apart: variance 2e-4 of their means, x (1 + 1/2) for a new one."""
     before = [[100 * exp(0.01)] * 5, [100 * exp(-0.01)] * 5]
     found = difference([100.0] * 5, before)
-    assert found.between == pytest.approx(2e-4 * 1.5 * 3)
+    assert found.between == pytest.approx(2e-4 * 1.5)
     assert found.between_freedom == 1
 
 

@@ -20,8 +20,12 @@ from pytest_tfperf.stats.summary import bounded_exp, geometric_mean
 _SHOWN_CONFIDENCE = 0.95
 _MOST_ROUNDS = 1000
 
-ALONE = 0.05
+ALONE = 0.002
 """Chance that noise alone lets E(N) say that one of T(1) and T(N) moved without the other."""
+RARER = 20
+"""By how much rarer a day is that a figure which moved alone could be taken for."""
+EACH = 0.05
+"""Chance that noise alone lets one of T(1) and T(N) seem slower, for what both lost."""
 OWN_SHARE = 0.5
 """Share of a figure's loss that E(N) must show for the loss to be that figure's own."""
 
@@ -128,7 +132,10 @@ def compare_arm(
         _seen_beside(reference, efficiency, errors, rises=True),
         _seen_beside(throughput, efficiency, errors, rises=False),
         efficiency,
-        compare("common", f"T(1) x {label}", lambda one, own: [sqrt(a) * sqrt(b) for a, b in zip(one, own)]),
+        replace(
+            compare("common", f"T(1) x {label}", lambda one, own: [sqrt(a) * sqrt(b) for a, b in zip(one, own)]),
+            alone=all(-each.difference.log_ratio > _of_runs(each, EACH) for each in (reference, throughput)),
+        ),
     )
 
 
@@ -139,13 +146,16 @@ def _seen_beside(figure: Comparison, efficiency: Comparison, errors: Errors, *, 
     part, may be one that days explain more often: as much more as noise rarely lets E(N) move with it.
     """
     shift = efficiency.difference.log_ratio if rises else -efficiency.difference.log_ratio
-    noise = half_width(replace(efficiency.difference, between=0.0, between_freedom=0), ALONE)
-    own = shift > max(noise, OWN_SHARE * -figure.difference.log_ratio)
-    if not own:
+    if shift <= max(_of_runs(efficiency, ALONE), OWN_SHARE * -figure.difference.log_ratio):
         return replace(figure, alone=False)
-    day = min(0.5, errors.day / ALONE)
+    day = min(0.5, RARER * errors.day)
     change = interval(figure.difference, errors.alarm, day)
     return replace(figure, change=change, day_confidence=1 - 2 * day, alone=True)
+
+
+def _of_runs(comparison: Comparison, chance: float) -> float:
+    """Half-width of the interval that the noise of the runs alone gives."""
+    return half_width(replace(comparison.difference, between=0.0, between_freedom=0), chance)
 
 
 def _compare(

@@ -69,8 +69,9 @@ class Comparison:
     day_confidence: float | None = None
     """Of the interval of `change` where sessions differ, which is another than that of the runs; None without such."""
     alone: bool | None = None
-    """For T(1) and T(N) against several sessions: whether E(N) shows that the change is this figure's own. A day that
-    both share changes no E(N), so False leaves a loss to `common`. None: it stands for itself."""
+    """Against several sessions: whether a loss of the figure could stand for itself. One of T(1) or T(N) that E(N) does
+    not show is left to `common`, as a day that both share changes no E(N); and one of `common` that only one of the two
+    shows is none. None: nothing of the kind is asked."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ class Difference:
     """Runs now."""
     between: float = 0.0
     """Variance from differences between sessions, those of the session that measures now included."""
+    between_of_runs: float = 0.0
+    """What `between` would be on average if sessions differed by no more than the noise of their runs."""
     between_freedom: float = 0.0
     """Degrees of freedom of `between`; 0 where there is one session only, so that nothing is known of it."""
 

@@ -14,6 +14,12 @@ from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.stats.summary import RESOLUTION, Centre, bounded_exp, centre, centre_of_logs, logs_of
 
+LOOKS_APART = 0.03
+"""Chance that sessions which differ by the noise of their runs alone look further apart."""
+AGREE = 5.5
+"""By how much the chance of a day is larger where the sessions look alike; with the one above chosen by simulation, see
+docs/verdicts.md."""
+
 
 def difference(now: Sequence[float], sessions: Sequence[Sequence[float]]) -> Difference:
     """`now` against what earlier sessions measured; values are positive, one a run.
@@ -45,6 +51,7 @@ def difference(now: Sequence[float], sessions: Sequence[Sequence[float]]) -> Dif
         base_share=base_share,
         runs=len(now),
         between=_between(before),
+        between_of_runs=_between_of_runs(before, variance),
         between_freedom=count - 1,
     )
 
@@ -68,6 +75,7 @@ def outlook(sessions: Sequence[Sequence[float]]) -> Difference:
         base_share=base_share,
         runs=1,
         between=_between(before),
+        between_of_runs=_between_of_runs(before, variance),
         between_freedom=len(before) - 1,
     )
 
@@ -101,14 +109,29 @@ def half_width(found: Difference, error: float, day: float | None = None) -> flo
 
     Args:
         found: the difference.
-        error: chance of the noise of the runs.
-        day: chance of runs and sessions together, where it is another; few sessions say so little of how they differ
+        error: chance of the noise of the runs, and of runs and sessions together if no other is given for those.
+        day: chance of what sessions differ by, held against it alone. Few sessions say so little of how they differ
             that the smallest chances would ask for an interval without an end.
     """
     if found.between <= 0:
         return _t_quantile(found.freedom, error) * sqrt(found.variance)
     of_runs = _t_quantile(found.within_freedom, error) * sqrt(found.within)
-    return max(of_runs, _t_quantile(found.freedom, error if day is None else day) * sqrt(found.variance))
+    if day is None:
+        return max(of_runs, _t_quantile(found.freedom, error) * sqrt(found.variance))
+    return max(of_runs, _half_width_of_days(found, day))
+
+
+def _half_width_of_days(found: Difference, chance: float) -> float:
+    """By how much a new session may differ from the mean of the saved ones.
+
+    Sessions that differ by more than their runs explain (F test) show how much days differ. Where they do not, they may
+    still have agreed by luck: then as much is allowed for as the test would just have let pass, which they rarely do
+    where days differ, so that the chance may be larger.
+    """
+    alike = _f_quantile(found.between_freedom, found.within_freedom, LOOKS_APART) * found.between_of_runs
+    if found.between > alike:
+        return _t_quantile(found.between_freedom, chance) * sqrt(found.between)
+    return _t_quantile(found.between_freedom, min(0.5, AGREE * chance)) * sqrt(alike)
 
 
 def interval(found: Difference, error: float, day: float | None = None) -> Estimate:
@@ -134,6 +157,7 @@ def expected_half_width(found: Difference, runs: int, error: float, day: float |
         base_share=found.base_share,
         runs=runs,
         between=found.between,
+        between_of_runs=found.between_of_runs,
         between_freedom=found.between_freedom,
     )
     return half_width(grown, error, day)
@@ -180,9 +204,22 @@ def _between(sessions: Sequence[Centre]) -> float:
     return spread * (1 + 1 / count)
 
 
+def _between_of_runs(sessions: Sequence[Centre], variance: float) -> float:
+    """What `_between` is on average where only the noise of runs, of this variance, lets sessions differ."""
+    count = len(sessions)
+    return 0.0 if count < 2 else variance * sum(1 / part.left for part in sessions) / count * (1 + 1 / count)
+
+
 def _own(part: Centre) -> float | None:
     """Variance of a group's mean from its own runs; None for one run."""
     return part.squares / ((part.left - 1) * part.left) if part.left > 1 else None
+
+
+@lru_cache(maxsize=4096)
+def _f_quantile(freedom: float, of_noise: float, error: float) -> float:
+    from scipy.special import fdtri
+
+    return float(fdtri(freedom, of_noise, 1 - error)) if of_noise > 0 else inf
 
 
 @lru_cache(maxsize=4096)

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.stats import t, ttest_1samp, ttest_ind, ttest_rel
+from scipy.stats import f, t, ttest_1samp, ttest_ind, ttest_rel
 
 from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.stats.difference import (
+    AGREE,
+    LOOKS_APART,
     chance_above,
     difference,
     expected_half_width,
@@ -184,17 +186,35 @@ def test_sessions_that_are_further_apart_never_narrow_the_interval(
     assert half_width(far, error) >= half_width(near, error) * (1 - 1e-6)
 
 
-@given(st.lists(log_noise, min_size=3, max_size=6), st.floats(1e-6, 0.01), st.floats(1e-4, 0.4))
-def test_few_sessions_can_be_asked_with_a_chance_of_their_own(shifts: list[float], error: float, day: float) -> None:
-    """Never narrower than the runs' own noise allows, and with the same chance what it is without one."""
+@given(st.lists(log_noise, min_size=3, max_size=6), st.floats(1e-6, 0.01), st.floats(1e-4, 0.1))
+def test_what_sessions_differ_by_has_a_chance_of_its_own(shifts: list[float], error: float, day: float) -> None:
+    """Never narrower than the noise of the runs allows, wider for a smaller chance, and of several sessions alone."""
     now, before = [100.0, 101.0, 99.0, 100.5, 99.5], [[100 * exp(s), 100.3 * exp(s)] for s in shifts]
     found = difference(now, before)
-    alike = replace(found, between=0.0, between_freedom=0)
-    assert half_width(found, error, error) == half_width(found, error)
-    assert half_width(found, error, day) >= half_width(alike, error) * (1 - 1e-9)
-    if day >= error:
-        assert half_width(found, error, day) <= half_width(found, error) * (1 + 1e-9)
-    assert half_width(alike, error, day) == half_width(alike, error)
+    of_runs = replace(found, between=0.0, between_freedom=0)
+    assert half_width(found, error, day) >= half_width(of_runs, error)
+    assert half_width(found, error, day / 2) >= half_width(found, error, day)
+    assert half_width(of_runs, error, day) == half_width(of_runs, error)
+
+
+def test_sessions_that_are_apart_and_sessions_that_agree() -> None:
+    """By hand: two of 8 runs each, 0.3 % and 3 % apart, with runs that vary by 1 %."""
+    runs = [0.01, -0.01] * 4  # a variance of 1e-4 x 8/7
+
+    def width(apart: float) -> float:
+        before = [[exp(r + apart / 2) for r in runs], [exp(r - apart / 2) for r in runs]]
+        return half_width(difference([exp(r) for r in runs], before), 0.4, 0.01)
+
+    noise = difference([exp(r) for r in runs], [[exp(r) for r in runs]] * 2)
+    let_pass = f.ppf(1 - LOOKS_APART, 1, noise.within_freedom) * noise.between_of_runs
+    for apart in (0.001, 0.003):
+        assert width(apart) == pytest.approx(t.ppf(1 - AGREE * 0.01, 1) * sqrt(let_pass))
+    assert width(0.03) == pytest.approx(t.ppf(0.99, 1) * sqrt(0.03**2 / 2 * 1.5))
+    assert noise.between_of_runs == pytest.approx(noise.run_variance / noise_left(runs) * 1.5)
+
+
+def noise_left(runs: list[float]) -> int:
+    return centre(runs).left
 
 
 def test_what_sessions_differ_by_counts_for_their_mean_and_for_the_new_one() -> None:

@@ -4,7 +4,7 @@
 
 The session is that of `benchmarks.canned_report`, or one from a file. A writer's time is the least of three, on the
 clock; its first, which imports what it needs, is shown too. Of the HTML page is told how long Chromium takes from the
-start of the navigation until its table can be sorted, and then to sort and to filter it: the median of three fresh starts.
+start of the navigation until its table can be sorted, and then to sort and to filter it: medians of three starts.
 """
 
 from __future__ import annotations

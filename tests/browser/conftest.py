@@ -58,7 +58,7 @@ def watched(browser: Browser, tmp_path: Path) -> Open:
         if not isinstance(what, Path):
             path.write_text(to_html(what), encoding="utf-8")
         context = browser.new_context(**{"reduced_motion": "reduce", **options})
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(60_000)
         page = context.new_page()
         seen = Opened(page, path)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import shlex
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from pytest_tfperf.report.document import Case, SessionReport
 from pytest_tfperf.report.html.assets import charts, own_script, style, style_of_reports, table_script
@@ -70,8 +72,13 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(seconds=format_seconds, plural=plural)
+    environment.filters.update(seconds=format_seconds, plural=plural, breakable=_breakable)
     return environment
+
+
+def _breakable(name: str) -> Markup:
+    """A test's name that breaks between its parts where there is no room for all of it."""
+    return Markup(re.sub("(::|/)", r"\1<wbr>", str(escape(name))))
 
 
 def _settings(report: SessionReport) -> str:

@@ -87,7 +87,7 @@ def _efficiency(judgement: Judgement, replicas: int) -> Cell:
 
 
 def _change(judgement: Judgement) -> Cell:
-    """The change that made the verdict, with its label: the worst, or the best, or else that of T(N)."""
+    """The change that made the verdict: the worst, or the best, or else that of T(N); named where it is not of T(N)."""
     metrics = judgement.metrics
     if not metrics:
         return Cell()
@@ -98,4 +98,5 @@ def _change(judgement: Judgement) -> Cell:
         shown = min(decisive, key=lambda metric: metric.change.value)
     elif judgement.verdict is Verdict.IMPROVED and decisive:
         shown = max(decisive, key=lambda metric: metric.change.value)
-    return Cell(f"{shown.label} {shown.change.text}", shown.change.value - 1)
+    name = "" if shown.metric == "throughput" else f"{shown.label} "
+    return Cell(name + shown.change.text, shown.change.value - 1)

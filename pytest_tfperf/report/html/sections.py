@@ -22,6 +22,10 @@ class Told:
     lines: tuple[Styled, ...]
     """Of its text; a line of the verdict's table has the verdict that colours it."""
 
+    @property
+    def is_well(self) -> bool:
+        return is_well(self.row.case)
+
 
 @dataclass(frozen=True)
 class Log:
@@ -51,7 +55,7 @@ class Section:
     @property
     def headlines(self) -> tuple[str, ...]:
         """Each reason why it needs a look once."""
-        found = [told.row.case.headline for told in self.told if not is_well(told.row.case)]
+        found = [told.row.case.headline for told in self.told if not told.is_well]
         return tuple(dict.fromkeys(filter(None, found)))
 
 

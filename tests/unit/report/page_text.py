@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-_VOID = {"meta", "link", "input", "br", "img"}
+_VOID = {"meta", "link", "input", "br", "img", "wbr"}
 
 
 class Page(HTMLParser):

@@ -39,9 +39,11 @@ const drawing = (() => {
   const scale = (looks, what) => ({ domain: looks.map((each) => each.name), range: looks.map((each) => each[what]) });
   const colour = (looks) => ({ field: "series", type: "nominal", scale: scale(looks, "colour"), legend: null });
   const shape = (looks) => {
-    const drawn = looks.filter((each) => each.shape);
-    return { field: "series", type: "nominal", scale: scale(drawn, "shape"), legend: null };
+    const shapes = looks.map((each) => ({ ...each, shape: each.shape ?? SHAPES[0] }));
+    return { field: "series", type: "nominal", scale: scale(shapes, "shape"), legend: null };
   };
+  /* A layer without data has no extent, which Vega warns of. */
+  const filled = (layers) => layers.filter((layer) => layer.data.values.length);
   const titled = (...pairs) => pairs.map(([field, title]) => ({ field, title, type: "nominal" }));
 
   function scaling(data) {
@@ -62,7 +64,7 @@ const drawing = (() => {
       looks,
       spec: {
         height: 240,
-        layer: [
+        layer: filled([
           at(data.points, { type: "line", strokeWidth: 2 }, { y: value, color: colour(looks), strokeDash: dash }),
           at(noisy, { type: "rule", strokeWidth: 2 }, {
             y: { field: "low", ...y, scale: scales.y }, y2: { field: "high" }, color: colour(looks),
@@ -70,7 +72,7 @@ const drawing = (() => {
           at(measured, { type: "point", filled: true, size: 80, opacity: 1 }, {
             y: value, color: colour(looks), shape: shape(looks), tooltip,
           }),
-        ],
+        ]),
       },
     };
   }
@@ -93,7 +95,7 @@ const drawing = (() => {
       looks,
       spec: {
         height: 240,
-        layer: [
+        layer: filled([
           at(bars, { type: "bar", color: "var(--measured)", width: { band: 0.6 } }, { y: value, tooltip }),
           at(noisy(bars), { type: "rule", strokeWidth: 2, color: "var(--text)" }, interval),
           at(noisy(others), { type: "rule", strokeWidth: 2, color: "var(--baseline)", xOffset: 12 }, interval),
@@ -107,7 +109,7 @@ const drawing = (() => {
             mark: { type: "rule", strokeDash: DASHES[1], color: "var(--ideal)", strokeWidth: 2 },
             encoding: { y: value },
           },
-        ],
+        ]),
       },
     };
   }
@@ -129,7 +131,7 @@ const drawing = (() => {
       looks,
       spec: {
         height: 240,
-        layer: [
+        layer: filled([
           {
             data: { values: [{ value: 0 }] },
             mark: { type: "rule", color: "var(--ideal)", strokeDash: DASHES[1] },
@@ -137,12 +139,12 @@ const drawing = (() => {
           },
           points(data.points.filter((point) => !point.disturbed), { filled: true }),
           points(hollow, { filled: false, strokeWidth: 2 }),
-        ],
+        ]),
       },
     };
   }
 
-  function steps(data) {
+  function steps(data, width) {
     const looks = arms(data.series).map((each) => ({ ...each, shape: "M-.15,-1L.15,-1L.15,1L-.15,1Z" }));
     const longest = Math.max(...data.ranks.flatMap((rank) => [...rank.values, rank.own ?? 0]));
     const [unit, factor] = longest >= 1 ? ["s", 1] : longest >= 1e-3 ? ["ms", 1e3] : ["us", 1e6];
@@ -158,7 +160,7 @@ const drawing = (() => {
     const margin = Math.max(0.05 * (most - least), 0.01 * most);
     const y = {
       field: "row", type: "nominal", sort: null, title: null,
-      scale: { domain: data.ranks.map((rank) => rank.row) }, axis: { labelLimit: 130, grid: true },
+      scale: { domain: data.ranks.map((rank) => rank.row) }, axis: { labelLimit: 0.4 * width, grid: true },
     };
     const x = {
       field: "value", type: "quantitative", title: `step time, ${unit}`,
@@ -186,7 +188,7 @@ const drawing = (() => {
     ];
     if (own.length) looks.push({ name: "own step time", colour: "var(--text)", shape: SHAPES[1], dash: null });
     looks.note = "thin: a window, thick: the median";
-    return { looks, spec: { height: { step: data.ranks.length > 40 ? 12 : 18 }, layer } };
+    return { looks, spec: { height: data.ranks.length * (data.ranks.length > 40 ? 12 : 18), layer: filled(layer) } };
   }
 
   const KINDS = { scaling, efficiency, runs, steps };
@@ -245,10 +247,10 @@ const drawing = (() => {
     place.dataset.state = "drawing";
     const data = JSON.parse(place.querySelector("script").textContent);
     try {
-      const { looks, spec } = KINDS[place.dataset.kind](data);
+      const { looks, spec } = KINDS[place.dataset.kind](data, place.clientWidth || 600);
       const box = document.createElement("div");
       place.append(key(looks), box);
-      const width = place.clientWidth > 0 ? "container" : 600;
+      const width = place.clientWidth ? "container" : 600;
       const autosize = { type: width === "container" ? "fit-x" : "pad", contains: "padding" };
       await vegaEmbed(box, { ...spec, width, autosize }, OPTIONS);
       place.dataset.state = "drawn";

@@ -64,7 +64,9 @@ def _ways() -> Sequence[Sequence[Sequence[str]]]:
     """Commands that provide one."""
     ways: list[Sequence[Sequence[str]]] = [[[sys.executable, "-m", "playwright", "install", "chromium"]]]
     if shutil.which("apt-get") and os.geteuid() == 0:
-        ways.append([["apt-get", "update", "-q"], ["apt-get", "install", "-q", "-y", "chromium"]])
+        ways.append(
+            [["apt-get", "update", "-q"], ["apt-get", "install", "-q", "-y", "--no-install-recommends", "chromium"]]
+        )
     return ways
 
 
@@ -76,7 +78,7 @@ def main() -> None:
         for command in commands:
             print("No Chromium yet:", *command, flush=True)
             try:
-                done = subprocess.run(command, timeout=300)
+                done = subprocess.run(command, timeout=300, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
             except subprocess.TimeoutExpired:
                 break
             if done.returncode:

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from benchmarks.canned_report import canned_report
 from pytest_tfperf.report.document import SessionReport
 from tests.browser.conftest import Open
-from tests.unit.report.hostile import HOSTILE, hostile
+from tests.unit.report.hostile import HOSTILE, eventful, hostile
 
 KINDS = ("scaling", "efficiency", "runs", "steps")
 
@@ -51,6 +51,18 @@ def test_every_chart_draws_its_data(opened: Open, few: SessionReport) -> None:
             assert box is not None
             assert box["width"] > 200
             assert box["height"] > 100
+
+
+def test_all_that_a_sweep_can_hold_is_drawn(opened: Open, report: SessionReport) -> None:
+    rare = eventful(report, "canned1")
+    sweep = rare.sweeps[0]
+    with opened(rare) as seen:
+        seen.charts()
+        assert seen.page.locator(".chart[data-state=drawn]").count() == len(KINDS)
+        assert seen.page.locator(".chart.scaling .key li").all_inner_texts()[2] == "versus ps_async"
+        assert marks(seen.page, "scaling", "symbol") == 9
+        assert marks(seen.page, "runs", "symbol") == sum(len(arm.runs) + len(arm.against) for arm in sweep.arms)
+        expect(seen.page.locator(".chart.runs .key")).to_contain_text("hollow: disturbed")
 
 
 def test_charts_wait_until_they_are_near(opened: Open, report: SessionReport) -> None:
@@ -159,7 +171,7 @@ def test_print_has_everything(opened: Open, few: SessionReport) -> None:
             expect(control).to_be_hidden()
         assert page.locator("body").evaluate("it => getComputedStyle(it).backgroundColor") == "rgb(255, 255, 255)"
         page.emulate_media(media="screen")
-        assert page.locator("details.test[open]").count() == 0
+        expect(page.locator("details.test[open]")).to_have_count(0)
 
 
 def test_a_printed_file_draws_charts_first(opened: Open, few: SessionReport) -> None:

@@ -18,7 +18,7 @@ from pytest_tfperf.report.document import Case, Outcome, SessionReport
 from pytest_tfperf.report.html import to_html
 from pytest_tfperf.report.html.assets import charts, table_script
 from pytest_tfperf.report.text import failure_text
-from tests.unit.report.hostile import HOSTILE, hostile
+from tests.unit.report.hostile import HOSTILE, eventful, hostile
 from tests.unit.report.page_text import Page
 
 
@@ -191,6 +191,22 @@ def test_runs_of_another_revision_have_no_tasks(report: SessionReport) -> None:
     page = Page(to_html(replace(report, sweeps=(replace(sweep, arms=nothing),), cases=cases)))
     assert page.unbalanced == []
     assert "steps" not in page.values("data-kind")
+
+
+def test_all_that_a_sweep_can_hold(report: SessionReport) -> None:
+    page = Page(to_html(eventful(report, "canned1")))
+    scaling, _, runs, steps = data_of(page)
+    assert scaling["series"] == ["now", "origin/main", "versus ps_async", "ideal, N x T(1)", "floor"]
+    ideal = {point["n"]: point["value"] for point in scaling["points"] if point["series"].startswith("ideal")}
+    assert ideal[32] == pytest.approx(32 * ideal[1], rel=1e-4)
+    assert {"T(32)", "T(32) at origin/main", "T(32) ps_async"} <= set(runs["series"])
+    assert {point["disturbed"] for point in runs["points"]} == {True, False}
+    note = "T(1), round 1: attempt 2 is what counts; another program used 50 % of a core"
+    assert note in page.all("li")
+    measured = [len(run.tasks[0].windows) for run in eventful(report, "canned1").sweeps[0].arms[0].runs]
+    assert sum(measured) > 60
+    assert len(steps["ranks"][0]["values"]) == 60
+    assert str(sum(measured)) in page.all("td", class_="number")  # the table counts them all
 
 
 def test_changes_of_the_environment_are_told_once(report: SessionReport) -> None:

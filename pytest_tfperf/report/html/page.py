@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 import shlex
 from functools import cache
 
@@ -31,7 +30,8 @@ _FILTERS = (
 def to_html(report: SessionReport) -> str:
     """The report as one HTML file that needs nothing else: no network, and no script but for charts and sorting."""
     rows = verdict_rows(report.cases)
-    scripts = (charts(), table_script(), own_script("charts.js"), own_script("page.js"))
+    sorting = (table_script(), own_script("table.js"))
+    scripts = (charts(), own_script("charts.js"), own_script("page.js"))
     page = _templates().get_template("report.html.j2")
     text = page.render(
         report=report,
@@ -46,8 +46,9 @@ def to_html(report: SessionReport) -> str:
         judged=sum(1 for case in report.cases if case.judgement and case.judgement.baseline),
         sections=sections(report, rows),
         styles=style() + style_of_reports(),
+        table_scripts=sorting,
         scripts=scripts,
-        policy=policy(scripts),
+        policy=policy((*sorting, *scripts)),
     )
     # A name that is no text, such as a file's, must not cost the report.
     return text.encode("utf-8", "backslashreplace").decode()
@@ -78,7 +79,7 @@ def _templates() -> Environment:
 
 def _breakable(name: str) -> Markup:
     """A test's name that breaks between its parts where there is no room for all of it."""
-    return Markup(re.sub("(::|/)", r"\1<wbr>", str(escape(name))))
+    return Markup("::<wbr>").join(escape(part) for part in name.split("::"))
 
 
 def _settings(report: SessionReport) -> str:

@@ -105,7 +105,7 @@ def test_nothing_is_fetched_and_only_its_scripts_run(page: Page) -> None:
     assert "http" not in policy
     allowed = re.findall(r"'sha256-([^']+)'", policy)
     assert allowed == [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts(page)]
-    assert len(allowed) == 4
+    assert len(allowed) == 5
     assert page.values("src") == []
     assert not re.search(r"url\(|@import", "".join(page.all("style")))
     assert [found for _, found in page.elements if any(name.startswith("on") for name in found)] == []

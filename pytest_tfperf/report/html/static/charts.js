@@ -89,7 +89,8 @@ const drawing = (() => {
     const at = (points, mark, encoding) => ({ data: { values: points }, mark, encoding: { x, ...encoding } });
     const value = { field: "value", ...y };
     const interval = { y: { field: "low", ...y }, y2: { field: "high" } };
-    looks[0] = { ...looks[0], shape: SHAPES[2], dash: null };
+    const signs = { [NOW]: { shape: SHAPES[2], dash: null }, [FLOOR]: { dash: DASHES[0] } };
+    looks.forEach((each) => Object.assign(each, signs[each.name] ?? { dash: null }));
     looks.push({ name: "ideal, 1", colour: "var(--ideal)", shape: null, dash: DASHES[1] });
     return {
       looks,

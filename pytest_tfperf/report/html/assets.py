@@ -27,19 +27,19 @@ def table_script() -> str:
 @cache
 def style() -> str:
     """CSS that all pages share, for one style element: light and dark, print, phone."""
-    return _HERE.joinpath("static", "style.css").read_text(encoding="utf-8")
+    return _text("static", "colours.css") + _text("static", "style.css")
 
 
 @cache
 def style_of_reports() -> str:
     """CSS of the session report alone, to follow `style()`."""
-    return _HERE.joinpath("static", "report.css").read_text(encoding="utf-8")
+    return _text("static", "report.css")
 
 
 @cache
 def own_script(name: str) -> str:
     """One of our own scripts, for one script element."""
-    return inline(_HERE.joinpath("static", name).read_text(encoding="utf-8"))
+    return inline(_text("static", name))
 
 
 def inline(script: str) -> str:
@@ -51,6 +51,10 @@ def inline(script: str) -> str:
 
 
 def _library(name: str) -> str:
-    text = _HERE.joinpath("vendor", name).read_text(encoding="utf-8")
+    text = _text("vendor", name)
     # A browser's tools would try to fetch the source map.
     return inline(re.sub(r"^//# sourceMappingURL=.*$", "", text, flags=re.MULTILINE).strip())
+
+
+def _text(*path: str) -> str:
+    return _HERE.joinpath(*path).read_text(encoding="utf-8")

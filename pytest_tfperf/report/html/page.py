@@ -31,7 +31,7 @@ def to_html(report: SessionReport) -> str:
     """The report as one HTML file that needs nothing else: no network, and no script but for charts and sorting."""
     rows = verdict_rows(report.cases)
     sorting = (table_script(), own_script("table.js"))
-    scripts = (charts(), own_script("charts.js"), own_script("page.js"))
+    scripts = (charts(), own_script("charts.js"), own_script("drawing.js"), own_script("page.js"))
     page = _templates().get_template("report.html.j2")
     text = page.render(
         report=report,

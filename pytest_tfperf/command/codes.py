@@ -13,7 +13,7 @@ PIPE_CLOSED = 141
 EPILOG = """\
 exit codes:
   0  fine
-  1  a regression was found (compare)
+  1  a regression was found (compare, history)
   2  the command line is wrong
   3  something could not be read, measured or compared; stderr says what and why
   130 and 141: ended by Ctrl-C, or by a pipe that nobody reads any more

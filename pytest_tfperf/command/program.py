@@ -44,7 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     parser = _parser()
-    given = parser.parse_args(argv)
+    given, unknown = parser.parse_known_args(argv)
+    if unknown and not getattr(given, "missing", False):
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     code: int = given.run(given)
     return code
 
@@ -77,8 +79,8 @@ def _add_missing(subparsers: Subparsers, name: str, error: ImportError) -> None:
         raise UsageError(reason)
 
     parser = subparsers.add_parser(name, help=f"needs pip install 'pytest-tfperf[{_EXTRAS[name]}]'", add_help=False)
-    parser.add_argument("rest", nargs=argparse.REMAINDER)
-    parser.set_defaults(run=run)
+    parser.add_argument("rest", nargs="*")
+    parser.set_defaults(run=run, missing=True)
 
 
 def _failed(error: TfPerfError, code: int) -> int:

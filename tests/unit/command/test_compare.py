@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.canned_report import canned_report
 from pytest_tfperf.command.sides import read_side
 from pytest_tfperf.report.document import SessionReport
 from pytest_tfperf.report.json_file import to_json
-from tests.unit.command.made import QUIET, measured, stored, tfperf, written
+from tests.unit.command.made import measured, session, stored, tfperf, written
 
 Capture = pytest.CaptureFixture[str]
 
@@ -22,8 +21,8 @@ Capture = pytest.CaptureFixture[str]
 def reports(tmp_path: Path, **speeds: float) -> tuple[Path, Path]:
     """Two nights; `speeds` of the second by replica count, as in T4=0.9."""
     by_label = {f"T({label[1:]})": speed for label, speed in speeds.items()}
-    a = written(tmp_path / "a.json", measured(tmp_path / "one", seed=1))
-    return a, written(tmp_path / "b.json", measured(tmp_path / "two", speeds=by_label, seed=2))
+    a = written(tmp_path / "a.json", measured(seed=1))
+    return a, written(tmp_path / "b.json", measured(speeds=by_label, seed=2))
 
 
 def test_two_nights_of_the_same_code(tmp_path: Path, capsys: Capture) -> None:
@@ -57,7 +56,7 @@ def test_the_other_way_round_it_is_an_improvement(tmp_path: Path, capsys: Captur
 
 def test_a_slower_reference_is_found_in_every_arm(tmp_path: Path, capsys: Capture) -> None:
     a, b = reports(tmp_path)
-    slow = measured(tmp_path / "three", seed=3)
+    slow = measured(seed=3)
     reference = slow.sweeps[0].arms[0]
     runs = tuple(replace(run, throughput=0.8 * run.throughput) for run in reference.runs)
     arms = (replace(reference, runs=runs), *slow.sweeps[0].arms[1:])
@@ -77,7 +76,7 @@ def test_the_tolerance_of_the_command_line_wins(tmp_path: Path, capsys: Capture)
 
 def test_a_report_against_a_baseline_and_back(tmp_path: Path, capsys: Capture) -> None:
     (baseline,) = stored(tmp_path, 4).glob("*/*.yaml")
-    report = written(tmp_path / "b.json", measured(tmp_path / "two", speeds={"T(8)": 0.85}, seed=2))
+    report = written(tmp_path / "b.json", measured(speeds={"T(8)": 0.85}, seed=2))
     ran = tfperf(capsys, "compare", baseline, report)
     assert ran.code == 1
     assert "Since the newest of 5 sessions, 2026-01-05" in ran.out
@@ -90,7 +89,7 @@ def test_a_report_against_a_baseline_and_back(tmp_path: Path, capsys: Capture) -
 
 def test_limits_set_by_hand_in_a(tmp_path: Path, capsys: Capture) -> None:
     (baseline,) = stored(tmp_path, 4).glob("*/*.yaml")
-    report = written(tmp_path / "b.json", measured(tmp_path / "two", speeds={"T(8)": 0.9}, seed=2))
+    report = written(tmp_path / "b.json", measured(speeds={"T(8)": 0.9}, seed=2))
     text = baseline.read_text()
     head, tail = text.split("  8:\n")
     wide = head + "  8:\n" + tail.replace("tolerance: null", "tolerance: 0.3", 1)
@@ -124,7 +123,7 @@ def test_the_same_runs_on_both_sides(tmp_path: Path, capsys: Capture) -> None:
 
 def test_what_cannot_be_compared_is_named_with_the_reason(tmp_path: Path, capsys: Capture) -> None:
     a, b = reports(tmp_path)
-    report = measured(tmp_path / "three", seed=3)
+    report = measured(seed=3)
     place = report.places["cpu"]
     written(b, replace(report, places={"cpu": replace(place, hard={**place.hard, "cpu_cores": 96})}))
     ran = tfperf(capsys, "compare", a, b)
@@ -140,8 +139,8 @@ def test_what_cannot_be_compared_is_named_with_the_reason(tmp_path: Path, capsys
 
 
 def test_arms_that_one_side_has(tmp_path: Path, capsys: Capture) -> None:
-    a = written(tmp_path / "a.json", measured(tmp_path / "one", seed=1))
-    b = written(tmp_path / "b.json", measured(tmp_path / "two", seed=2, arms=8))
+    a = written(tmp_path / "a.json", measured(seed=1))
+    b = written(tmp_path / "b.json", measured(seed=2, arms=8))
     ran = tfperf(capsys, "compare", a, b)
     assert ran.code == 0
     assert "Only in B:\n  mlp-multi_worker_mirrored-canned1 at 1 replica (cpu)\n" in ran.out
@@ -151,15 +150,15 @@ def test_arms_that_one_side_has(tmp_path: Path, capsys: Capture) -> None:
 
 def test_arms_without_a_result_are_named(tmp_path: Path, capsys: Capture) -> None:
     # In its eighth sweep a task dies.
-    a = written(tmp_path / "a.json", measured(tmp_path / "one", arms=32, seed=1))
-    b = written(tmp_path / "b.json", canned_report(tmp_path / "two", 32, QUIET))
+    a = written(tmp_path / "a.json", measured(arms=32, seed=1))
+    b = written(tmp_path / "b.json", session(32))
     ran = tfperf(capsys, "compare", a, b)
     assert "Without a result in B:\n  perf_tests/test_canned.py::test_canned7[8]: worker:3 died" in ran.out
 
 
 def test_disturbed_runs_decide_nothing(tmp_path: Path, capsys: Capture) -> None:
     a, b = reports(tmp_path, T4=0.7)
-    report = measured(tmp_path / "three", speeds={"T(4)": 0.7}, seed=3)
+    report = measured(speeds={"T(4)": 0.7}, seed=3)
     sweep = report.sweeps[0]
     arms = tuple(
         replace(arm, runs=(replace(arm.runs[0], disturbances=("it was hot",)), *arm.runs[1:]))
@@ -175,7 +174,7 @@ def test_disturbed_runs_decide_nothing(tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_runs_are_paired_by_round(tmp_path: Path) -> None:
-    report = measured(tmp_path / "one")
+    report = measured()
     sweep = report.sweeps[0]
     arms = tuple(
         replace(arm, runs=arm.runs[1:4]) if arm.replicas == 4 else replace(arm, runs=arm.runs[:3]) for arm in sweep.arms
@@ -204,7 +203,7 @@ def damaged(report: SessionReport, change: Callable[[dict[str, Any]], object]) -
     ],
 )
 def test_a_report_that_was_damaged(tmp_path: Path, capsys: Capture, change: Callable[[dict[str, Any]], object]) -> None:
-    report = measured(tmp_path / "one")
+    report = measured()
     a = written(tmp_path / "a.json", report)
     b = tmp_path / "b.json"
     b.write_bytes(damaged(report, change))
@@ -230,7 +229,7 @@ def test_a_report_that_was_damaged(tmp_path: Path, capsys: Capture, change: Call
     ],
 )
 def test_what_is_neither(tmp_path: Path, capsys: Capture, name: str, content: bytes | None, message: str) -> None:
-    a = written(tmp_path / "a.json", measured(tmp_path / "one"))
+    a = written(tmp_path / "a.json", measured())
     b = tmp_path / name
     if content is not None:
         b.write_bytes(content)
@@ -243,7 +242,7 @@ def test_what_is_neither(tmp_path: Path, capsys: Capture, name: str, content: by
 
 
 def test_a_folder_is_no_side(tmp_path: Path, capsys: Capture) -> None:
-    a = written(tmp_path / "a.json", measured(tmp_path / "one"))
+    a = written(tmp_path / "a.json", measured())
     ran = tfperf(capsys, "compare", a, tmp_path)
     assert ran.code == 3
     assert "is a folder; compare takes two files" in ran.err

@@ -29,8 +29,8 @@ def started(*arguments: object, cwd: Path, **options: Any) -> subprocess.Complet
 
 
 def test_the_module_is_the_command(tmp_path: Path) -> None:
-    a = written(tmp_path / "a.json", measured(tmp_path / "one", seed=1))
-    b = written(tmp_path / "b.json", measured(tmp_path / "two", speeds={"T(2)": 0.9}, seed=2))
+    a = written(tmp_path / "a.json", measured(seed=1))
+    b = written(tmp_path / "b.json", measured(speeds={"T(2)": 0.9}, seed=2))
     done = started("compare", a, b, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
     assert "1 regressed" in done.stdout
@@ -109,10 +109,10 @@ def test_ctrl_c_ends_quietly(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_pipe_that_is_closed_ends_quietly(tmp_path: Path) -> None:
-    stored(tmp_path, 400)  # more than a pipe holds
+    stored(tmp_path, 60)  # more than a pipe holds
     reader, writer = os.pipe()
     with subprocess.Popen(
-        [*COMMAND, "show"], cwd=tmp_path, env=ENVIRON, stdout=writer, stderr=subprocess.PIPE
+        [*COMMAND, "show", "--json"], cwd=tmp_path, env=ENVIRON, stdout=writer, stderr=subprocess.PIPE
     ) as process:
         os.close(writer)
         os.read(reader, 10)
@@ -124,7 +124,7 @@ def test_a_pipe_that_is_closed_ends_quietly(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("extra", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
 def test_colours_only_on_a_terminal(tmp_path: Path, extra: dict[str, str], coloured: bool) -> None:
-    report = written(tmp_path / "a.json", measured(tmp_path / "one"))
+    report = written(tmp_path / "a.json", measured())
     environ = {key: value for key, value in ENVIRON.items() if key not in ("NO_COLOR", "TERM")} | extra
     terminal, theirs = os.openpty()
     with subprocess.Popen([*COMMAND, "report", str(report)], env=environ, stdout=theirs) as process:
@@ -151,8 +151,8 @@ def test_a_quick_answer_needs_nothing_heavy(tmp_path: Path, arguments: str) -> N
 
 
 def test_nothing_of_it_imports_pytest_or_tensorflow(tmp_path: Path) -> None:
-    a = written(tmp_path / "a.json", measured(tmp_path / "one", seed=1))
-    b = written(tmp_path / "b.json", measured(tmp_path / "two", seed=2))
+    a = written(tmp_path / "a.json", measured(seed=1))
+    b = written(tmp_path / "b.json", measured(seed=2))
     root = stored(tmp_path)
     runs = [["compare", str(a), str(b)], ["report", str(a)], ["show", str(root)], ["env"], ["prune", "--older-than=1"]]
     code = (

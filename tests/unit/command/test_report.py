@@ -7,19 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.canned_report import canned_report
 from pytest_tfperf.report.document import SessionReport
 from pytest_tfperf.report.html import to_html
 from pytest_tfperf.report.markdown import to_markdown
 from pytest_tfperf.report.text import failure_text, summary_lines
-from tests.unit.command.made import QUIET, tfperf, written
+from tests.unit.command.made import session, tfperf, written
 
 Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> SessionReport:
-    return canned_report(tmp_path_factory.mktemp("session"), 60, QUIET)
+def report() -> SessionReport:
+    return session(60)
 
 
 @pytest.fixture

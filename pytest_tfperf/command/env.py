@@ -99,7 +99,7 @@ class Machine:
     python: str
     tensorflow: str
     """Version; empty where it is not installed."""
-    keys: dict[str, Key]
+    keys: dict[Device, Key]
     """By device; those that can be measured."""
     cores: Cores
     gpus: Gpus
@@ -116,7 +116,7 @@ def look(baselines: Path) -> Machine:
     from pytest_tfperf.cluster.network import why_no_links
 
     survey = survey_gpus()
-    keys = {}
+    keys: dict[Device, Key] = {}
     for device in DEVICES:
         try:
             environment = read_environment(device, Path.cwd(), baselines=baselines, survey=survey)

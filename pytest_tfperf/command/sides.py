@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_tfperf.baseline.reading import Reader
 from pytest_tfperf.baseline.schema import BaselineFile
 from pytest_tfperf.errors import BaselineError, ReportError
-from pytest_tfperf.records.arm import Arm, Device
+from pytest_tfperf.records.arm import Arm, Device, Role
 from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.sweep import PairedRuns
@@ -50,7 +50,7 @@ class SideArm:
     @property
     def arm(self) -> Arm:
         entry = self.entry
-        role = "reference" if self.own_reference else "measured"
+        role: Role = "reference" if self.own_reference else "measured"
         return Arm(entry.workload, entry.strategy, entry.replicas, self.device, role)
 
     @property

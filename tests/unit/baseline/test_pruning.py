@@ -164,9 +164,11 @@ def test_a_session_that_is_saved_meanwhile_is_not_lost(tmp_path: Path) -> None:
     def save(session: object) -> None:
         BaselineStore(tmp_path).save([replace(make_entry(), sessions=(session,))], keep=99)  # type: ignore[arg-type]
 
+    def drop(_: object) -> None:
+        drop_sessions(tmp_path, path, SessionRule(before=DAYS[3]))
+
     with ThreadPoolExecutor(4) as threads:
-        jobs = [threads.submit(save, session) for session in new]
-        jobs += [threads.submit(drop_sessions, tmp_path, path, SessionRule(before=DAYS[3])) for _ in range(8)]
+        jobs = [threads.submit(act, session) for session in new for act in (save, drop)]
         for job in jobs:
             job.result()
     assert days(path, 2) == [DAYS[3], *(session.provenance.date for session in new)]

@@ -81,7 +81,7 @@ def test_a_missing_extra_names_the_command_that_brings_it(capsys: Capture, monke
             raise ModuleNotFoundError("No module named 'sqlalchemy'", name="sqlalchemy")
         return real(name)
 
-    monkeypatch.setattr(program.importlib, "import_module", without)
+    monkeypatch.setattr(importlib, "import_module", without)
     for arguments in (["history"], ["history", "--db", "x", "mlp"]):
         ran = tfperf(capsys, *arguments)
         assert ran.code == 2

@@ -87,9 +87,10 @@ def tensorboard(folder: Path) -> Iterator[TensorBoard]:
     options = ["--logdir", str(folder), "--host", "127.0.0.1", "--port", "0", "--load_fast", "false"]
     command = [sys.executable, "-c", SERVER, *options, "--reload_interval", "600"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        errors = process.stderr
+        assert errors is not None
         try:
-            assert process.stderr is not None
-            address = next(found[0] for line in process.stderr if (found := re.search(r"http://[\d.]+:\d+/", line)))
+            address = next(found[0] for line in errors if (found := re.search(r"http://[\d.]+:\d+/", line)))
             server = TensorBoard(address)
             runs = {str(path.parent.relative_to(folder)) for path in folder.rglob("*.tfperf")}
             deadline = time.monotonic() + 60
@@ -99,7 +100,7 @@ def tensorboard(folder: Path) -> Iterator[TensorBoard]:
             yield server
         finally:
             process.terminate()
-            process.stderr.close()
+            errors.close()
 
 
 def judged(report: SessionReport, number: int = 0) -> Judgement:

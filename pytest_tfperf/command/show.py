@@ -15,6 +15,7 @@ from pytest_tfperf.baseline.reading import Reader
 from pytest_tfperf.baseline.schema import BaselineFile, Limits
 from pytest_tfperf.command.codes import FINE, UNREADABLE
 from pytest_tfperf.command.printing import columns, complain
+from pytest_tfperf.command.sides import looks_like_json
 from pytest_tfperf.errors import BaselineError
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.environment import Environment
@@ -34,7 +35,7 @@ def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "show",
         help="baselines as a table",
-        description="Show what baselines hold: T(1), T(N) and E(N) as means of their sessions, +- half the 95 %% "
+        description="Show what baselines hold: T(1), T(N) and E(N) as means of their sessions, +- half the 95 % "
         "interval of the mean over all runs, and the floor and tolerance that were set by hand.",
         allow_abbrev=False,
     )
@@ -73,6 +74,8 @@ def _look(path: Path, shown: _Shown) -> None:
     reader = Reader()
     try:
         paths = baseline_files(path) if path.is_dir() or not path.exists() else [path]
+        if looks_like_json(path):
+            raise BaselineError(f"{path}: is JSON and no baseline; `tfperf report` shows what --tfperf-json wrote")
         if not paths:
             raise BaselineError(f"{path}: no baselines in this folder; pytest --tfperf-save writes them")
     except BaselineError as error:

@@ -108,7 +108,7 @@ def test_one_broken_file_hides_no_other(tmp_path: Path, capsys: pytest.CaptureFi
         (lambda path: path.mkdir(), "no baselines in this folder"),
         (lambda path: path.write_bytes(b"\xff\0"), "binary file"),
         (lambda path: path.write_text("- a\n- b\n"), "there"),
-        (lambda path: path.write_text('{"schema_version": 1, "cases": []}'), "there"),
+        (lambda path: path.write_text('{"schema_version": 1, "cases": []}'), "is JSON and no baseline"),
     ],
 )
 def test_what_is_no_baseline(

@@ -31,7 +31,7 @@ def main() -> None:
             files = [path for path in (folder / "events").rglob("*") if path.is_file()]
             size = format_bytes(sum(path.stat().st_size for path in files))
             print(
-                f"session {day + 1}, {given.arms} arms: {format_seconds(took)}, {format_seconds(busy)} of it this process; "
+                f"session {day + 1}, {given.arms} arms: {format_seconds(took)}, {format_seconds(busy)} of it its own; "
                 f"{len(files)} files, {size} in all"
             )
 

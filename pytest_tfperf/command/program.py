@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_tfperf.command.codes import EPILOG, INTERRUPTED, PIPE_CLOSED, UNREADABLE, USAGE
-from pytest_tfperf.errors import TfPerfError, UsageError
+from pytest_tfperf.errors import ReportError, TfPerfError, UsageError
 from pytest_tfperf.version import __version__
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ _EXTRAS = {"history": "history"}
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `tfperf`; `argv` is the command line without the program's name, None: this process's. Gives an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what a task has printed may be any text
     try:
         code = _run(argv)
         sys.stdout.flush()  # or a closed pipe would only show at the interpreter's end
@@ -34,10 +38,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(error, USAGE)
     except TfPerfError as error:
         return _failed(error, UNREADABLE)
-    except BrokenPipeError:
+    except OSError as error:  # writing to stdout; all else is one of ours by now
         # What is still in the buffer would fail again as the interpreter ends, with a message.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
+        if isinstance(error, BrokenPipeError):
+            return PIPE_CLOSED
+        return _failed(ReportError(f"the output cannot be written: {error.strerror or error}"), UNREADABLE)
     except KeyboardInterrupt:
         return INTERRUPTED
 

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_tfperf.command.sides import read_side
 from pytest_tfperf.report.document import SessionReport
-from pytest_tfperf.report.json_file import to_json
+from pytest_tfperf.report.json_file import read_json, to_json
 from tests.unit.command.made import measured, session, stored, tfperf, written
 
 Capture = pytest.CaptureFixture[str]
@@ -171,6 +171,26 @@ def test_disturbed_runs_decide_nothing(tmp_path: Path, capsys: Capture) -> None:
     assert ran.code == 0
     assert "Disturbed: T(4), round 1: it was hot." in ran.out
     assert "1 inconclusive" in ran.out
+
+
+def test_what_a_strategy_is_held_against_is_shown(tmp_path: Path, capsys: Capture) -> None:
+    a, b = reports(tmp_path, T4=0.9)
+    for path in (a, b):
+        report = read_json(path)
+        sweep = report.sweeps[0]
+        four = next(arm for arm in sweep.arms if arm.replicas == 4)
+        # Of the first round there is no run of it, so that round counts for neither.
+        rival = replace(four, role="versus", strategy="ps_async", label="T(4) ps_async", runs=four.runs[1:])
+        cases = tuple(
+            replace(case, judgement=replace(case.judgement, versus="ps_async")) if case.judgement else case
+            for case in report.cases
+        )
+        written(path, replace(report, cases=cases, sweeps=(replace(sweep, arms=(*sweep.arms, rival)),)))
+    ran = tfperf(capsys, "compare", a, b)
+    assert ran.code == 1
+    (row,) = [line for line in ran.out.splitlines() if line.lstrip().startswith("S(4)")]
+    assert row.split()[:4] == ["S(4)", "x", "ps_async", "1.000"]
+    assert "7 rounds of 2026-02-03T01:00:00Z, against 7 rounds of 1 session" in ran.out
 
 
 def test_runs_are_paired_by_round(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import pytest_tfperf
 from pytest_tfperf.command import program, show
 from pytest_tfperf.errors import MeasurementError
-from tests.unit.command.made import measured, stored, tfperf, written
+from tests.unit.command.made import measured, session, stored, tfperf, written
 
 Capture = pytest.CaptureFixture[str]
 
@@ -120,6 +121,27 @@ def test_a_pipe_that_is_closed_ends_quietly(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert process.stderr.read() == b""
         assert process.wait(timeout=60) == 141
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has this device")
+def test_a_disk_that_is_full_is_said(tmp_path: Path) -> None:
+    stored(tmp_path, 4)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, "show"], cwd=tmp_path, env=ENVIRON, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 3
+    assert done.stderr == "tfperf: error: the output cannot be written: No space left on device\n"
+
+
+def test_text_that_the_terminal_cannot_show(tmp_path: Path) -> None:
+    report = session(4)
+    case = replace(report.cases[0], outcome="error", text="it said \u2603", judgement=None)
+    written(tmp_path / "a.json", replace(report, cases=(case,)))
+    environ = {**ENVIRON, "PYTHONIOENCODING": "latin-1"}
+    command = [*COMMAND, "report", str(tmp_path / "a.json")]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    assert "it said \\u2603" in done.stdout
 
 
 @pytest.mark.parametrize(("extra", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])

@@ -95,7 +95,7 @@ def _before(days: int | None) -> str:
         then = datetime.now(timezone.utc) - timedelta(days=days)
     except OverflowError:
         return ""
-    return then.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return then.isoformat(timespec="seconds").replace("+00:00", "Z")  # strftime does not pad the years of old
 
 
 @dataclass

@@ -17,9 +17,11 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 
 from benchmarks.canned_report import canned_report
+from pytest_tfperf.config import Outputs
 from pytest_tfperf.errors import ReportError
 from pytest_tfperf.report.document import Judgement, SessionReport
 from pytest_tfperf.report.tensorboard import METRICS, run_name, write_events
+from pytest_tfperf.reporting import write_reports
 
 FIRST, SECOND = "2026-11-27T22:36:48Z", "2026-11-28T22:40:00Z"
 ARMS = 60
@@ -256,6 +258,13 @@ def test_writing_imports_no_tensorflow(report: SessionReport, tmp_path: Path) ->
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_session_writes_them_where_it_was_asked_to(report: SessionReport, tmp_path: Path) -> None:
+    (written,) = write_reports(report, Outputs(tensorboard=tmp_path / "events"))
+    assert (written.text, written.failed) == (f"TensorBoard events: {tmp_path / 'events'}", False)
+    assert len(list((tmp_path / "events" / "sessions").iterdir())) == 1
+    assert not list((tmp_path / "events").rglob("*.tmp"))
 
 
 def test_a_place_that_cannot_be_written(report: SessionReport, tmp_path: Path) -> None:

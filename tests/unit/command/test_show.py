@@ -39,6 +39,9 @@ def test_a_table_for_each_environment(tmp_path: Path, capsys: pytest.CaptureFixt
     assert row.split()[-3:] == ["5", "2026-01-05", "a1b2c3d"]
     assert "0.87" in row
     assert any(line.startswith("cpu-") for line in lines)
+    # Where T(N) is T(1), E(N) says nothing.
+    alone = next(line for line in lines if line.split()[:2] == ["smallconv", "single"])
+    assert alone.count("+-") == 2
 
 
 def test_limits_that_were_set_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

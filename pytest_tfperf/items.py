@@ -11,12 +11,11 @@ from _pytest._io import TerminalWriter
 from pytest_tfperf.errors import RegressionFailure, TfPerfError, UsageError
 from pytest_tfperf.fixtures import ARM, CLOCK, SESSION
 from pytest_tfperf.measurement.clock import StepClock
-from pytest_tfperf.measurement.gpus import no_gpu_reason, visible_gpus
+from pytest_tfperf.measurement.gpus import no_gpu_reason, too_few_gpus, visible_gpus
 from pytest_tfperf.records.arm import Device
 from pytest_tfperf.records.comparison import Verdict
 from pytest_tfperf.report.text import Styled, failure_lines
 from pytest_tfperf.report.view import ArmView
-from pytest_tfperf.units import plural
 
 COLOURS: dict[Verdict, dict[str, bool]] = {
     Verdict.REGRESSED: {"red": True, "bold": True},
@@ -51,11 +50,7 @@ def missing_gpus(item: pytest.Item, replicas: int | None) -> str:
         if not isinstance(given, int) or isinstance(given, bool) or given < 1:
             raise UsageError(f"{item.nodeid}: @pytest.mark.multi_gpu takes the number of GPUs, as in multi_gpu(2)")
         needed = max(needed, given)
-    found = len(visible_gpus())
-    if found >= needed:
-        return ""
-    why = f" ({no_gpu_reason()})" if not found and no_gpu_reason() else ""
-    return f"needs {plural(needed, 'GPU')}, this machine has {found}{why}"
+    return too_few_gpus(needed, visible_gpus(), no_gpu_reason())
 
 
 def missing_links(item: pytest.Item) -> str:

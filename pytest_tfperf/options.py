@@ -90,6 +90,8 @@ def add_options(parser: pytest.Parser) -> None:
     )
     # For the pytest that --tfperf-against starts, not for people.
     group.addoption("--tfperf-serve", type=int, metavar="FD", help=argparse.SUPPRESS)
+    # For `tfperf prune`, which needs to know what the suite measures.
+    group.addoption("--tfperf-list", metavar="FILE", help=argparse.SUPPRESS)
     group.addoption("--tfperf-keep-logs", action="store_true", help="keep every task's log and say where")
     add_output_options(group, parser)
     parser.addini("tfperf_keep_sessions", "saving sessions that a baseline holds", default="")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tfperf import handover, options, recording
+from pytest_tfperf import handover, listing, options, recording
 from pytest_tfperf import marker as markers
 from pytest_tfperf.errors import TfPerfError, UsageError
 from pytest_tfperf.fixtures import ARM, SESSION, WithBenchmark, WithoutBenchmark, tf_cluster, tfperf, tfperf_replicas
@@ -48,6 +48,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     if config.option.tfperf_serve is not None:
         collect_everything(config)
+    if config.option.tfperf_list is not None:
+        listing.collect_only(config)
     return (yield)
 
 
@@ -65,6 +67,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(WithBenchmark() if has_benchmark else WithoutBenchmark())
     if config.option.tfperf_serve is not None:
         config.pluginmanager.register(Serving(config.option.tfperf_serve))
+    if config.option.tfperf_list is not None:
+        config.pluginmanager.register(listing.Listing(config.option.tfperf_list))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -65,6 +65,12 @@ class Reader:
             self._known[path] = known
         return known[1]
 
+    def anywhere(self, path: Path) -> BaselineFile:
+        """A file wherever it lies and whatever it is called, for instance one that git wrote from another commit."""
+        if _state(path) is None:
+            raise BaselineError(f"{path}: there is no such file")
+        return _read(path, _without_comments, placed=False).file
+
     def content(self, path: Path) -> Content | None:
         """The same with text, comments and spellings, to be written again; always read anew."""
         return None if _state(path) is None else _read(path, _as_written)
@@ -91,8 +97,11 @@ def _state(path: Path) -> _State | None:
     return _State(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def _read(path: Path, quickly: Callable[[str], Document | None]) -> Content:
-    """Read the file as `quickly` does, or else, or where that shows a problem, as the parser that knows lines does."""
+def _read(path: Path, quickly: Callable[[str], Document | None], *, placed: bool = True) -> Content:
+    """Read the file as `quickly` does, or else, or where that shows a problem, as the parser that knows lines does.
+
+    `placed`: it must lie in the folder, and have the name, that its content says.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -102,8 +111,8 @@ def _read(path: Path, quickly: Callable[[str], Document | None]) -> Content:
         with suppress(FileProblem):
             document = quickly(text)
             if document is not None:
-                return _checked(path, text, document)
-        return _checked(path, text, migrate(parse(text)))
+                return _checked(path, text, document, placed)
+        return _checked(path, text, migrate(parse(text)), placed)
     except FileProblem as problem:
         raise problem_error(path, problem) from problem
 
@@ -122,12 +131,14 @@ def _as_written(text: str) -> Document | None:
     return Document(document.data, {}, {}, (Comment("above", (next(iter(document.data)),), HEADER),))
 
 
-def _checked(path: Path, text: str, document: Document) -> Content:
+def _checked(path: Path, text: str, document: Document, placed: bool) -> Content:
     """Raises FileProblem where the data is no baseline's, or another file's."""
     file = validate(document)
+    folder = _folder(file)
+    if not placed:
+        return Content(text, document, file)
     if file.name != path.stem:
         raise FileProblem(f"it says that it is the baseline {file.name}, but its file name says {path.stem}")
-    folder = _folder(file)
     if folder != path.parent.name:
         line = document.lines.get(("environment",))
         raise FileProblem(f"its environment is that of the folder {folder}, but it lies in {path.parent.name}", line)

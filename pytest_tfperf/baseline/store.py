@@ -65,7 +65,7 @@ class BaselineStore:
             if not self.root.exists():
                 return []
             folders = sorted(folder.name for folder in self.root.iterdir() if not folder.name.startswith("."))
-            return [folder for folder in folders if self._inside(self.root / folder / f"{name}.yaml").is_file()]
+            return [folder for folder in folders if self.inside(self.root / folder / f"{name}.yaml").is_file()]
         except OSError as error:
             raise BaselineError(f"{self.root}: the baselines cannot be listed: {error.strerror or error}.") from error
 
@@ -128,9 +128,9 @@ class BaselineStore:
         _check_component(name, "baseline name (workload-strategy-variant)")
         folder = _folder(environment)
         _check_component(folder, "environment name")
-        return self._inside(self.root / folder / f"{name}.yaml")
+        return self.inside(self.root / folder / f"{name}.yaml")
 
-    def _inside(self, path: Path) -> Path:
+    def inside(self, path: Path) -> Path:
         """Resolve the path; a link may lead elsewhere within the root, never out of it."""
         try:
             root, resolved = self.root.resolve(), path.resolve()
@@ -157,18 +157,30 @@ def _rendered(
     """Text that the file should have with the entries in it, and a note; refuses what could not be read again."""
     data, note = _merged(path, content, entries, keep, outdated)
     try:
+        return checked_text(data, content, f"keep fewer sessions than {keep}"), note
+    except FileProblem as problem:
+        raise BaselineError(
+            f"{path}: this measurement cannot be stored: {problem.problem}. Nothing was written."
+        ) from problem
+
+
+def checked_text(data: Data, content: Content | None, remedy: str) -> str:
+    """Text of a file with this data and the comments of its content; raises FileProblem for what would not read back.
+
+    `remedy` is against a file that would be too long.
+    """
+    try:
         text = render(data, content.document if content else None, "" if content else HEADER)
         text.encode()
-        if len(text) > MAX_CHARACTERS:
-            raise FileProblem(f"it would make a file of {len(text)} characters; keep fewer sessions than {keep}")
-        written = read_plain(text) or parse(text).data
-        validate(Document(written, {}, {}, ()))
-        if written != data:
-            raise FileProblem("it would not read back as it is")
-    except (FileProblem, UnicodeEncodeError) as problem:
-        reason = problem.problem if isinstance(problem, FileProblem) else "a text in it is not Unicode"
-        raise BaselineError(f"{path}: this measurement cannot be stored: {reason}. Nothing was written.") from problem
-    return text, note
+    except UnicodeEncodeError:
+        raise FileProblem("a text in it is not Unicode") from None
+    if len(text) > MAX_CHARACTERS:
+        raise FileProblem(f"it would make a file of {len(text)} characters; {remedy}")
+    written = read_plain(text) or parse(text).data
+    validate(Document(written, {}, {}, ()))
+    if written != data:
+        raise FileProblem("it would not read back as it is")
+    return text
 
 
 def _folder(environment: Environment) -> str:

@@ -15,7 +15,7 @@ from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.sweep import PairedRuns
 from pytest_tfperf.stats.difference import difference, expected_half_width, half_width, interval, paired_difference
 from pytest_tfperf.stats.spending import shares
-from pytest_tfperf.stats.summary import bounded_exp, geometric_mean
+from pytest_tfperf.stats.summary import bounded_exp, centre_of_logs, geometric_mean
 
 _SHOWN_CONFIDENCE = 0.95
 _MOST_ROUNDS = 1000
@@ -74,6 +74,25 @@ def figures(runs: PairedRuns, replicas: int) -> Figures:
         # As with efficiency: the two of a round ran within minutes, so their ratio is free of slow drift.
         speedup=mean(speedups(runs)) if runs.versus else None,
     )
+
+
+def stored_figures(entry: BaselineEntry) -> Figures:
+    """What a baseline's sessions come to, as a gate's table shows it: means of sessions, with the noise of all runs."""
+    count, sessions = entry.replicas, entry.sessions
+    return Figures(
+        reference=_stored([each.reference_throughput for each in sessions]),
+        throughput=_stored([each.throughput for each in sessions]),
+        efficiency=_stored([efficiencies(each.reference_throughput, each.throughput, count) for each in sessions]),
+        step_time=_stored([each.step_time for each in sessions]),
+    )
+
+
+def _stored(sessions: Sequence[Sequence[float]]) -> Estimate:
+    """A mean of sessions, not of all their runs, as sessions may have more of them or fewer."""
+    runs = geometric_mean([value for session in sessions for value in session], _SHOWN_CONFIDENCE)
+    middle = sum(centre_of_logs(session).mean for session in sessions) / len(sessions)
+    shift = bounded_exp(middle - log(runs.value))
+    return Estimate(runs.value * shift, runs.low * shift, runs.high * shift, _SHOWN_CONFIDENCE, runs.n)
 
 
 def speedups(runs: PairedRuns) -> list[float]:

@@ -19,6 +19,11 @@ def cpu_model(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     return " ".join(name.split())
 
 
+def allowed_cores() -> tuple[int, ...]:
+    """Numbers of the cores that this process may run on; () where the system has no affinity (macOS)."""
+    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
+
+
 def usable_cores(filesystem: Path = Path("/"), allowed: int | None = None) -> int:
     """Count the cores of this process's affinity, less where a container's CPU quota allows less (rounded up).
 
@@ -28,8 +33,7 @@ def usable_cores(filesystem: Path = Path("/"), allowed: int | None = None) -> in
 
     """
     if allowed is None:
-        # macOS has no affinity
-        allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        allowed = len(allowed_cores()) or os.cpu_count() or 1
     quota = cpu_quota(filesystem)
     return allowed if quota is None else max(1, min(allowed, math.ceil(quota - 1e-9)))
 

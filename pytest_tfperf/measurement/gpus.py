@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from pytest_tfperf.measurement.nvml import Device, Nvml, NvmlUnavailableError, open_nvml
+from pytest_tfperf.units import plural
 
 _UUID_PREFIXES = ("GPU-", "MIG-")
 
@@ -46,6 +47,14 @@ def visible_gpus() -> tuple[Gpu, ...]:
 def no_gpu_reason() -> str:
     """Say why there are no visible GPUs, for a skip to tell; empty where there are some."""
     return survey_gpus().reason
+
+
+def too_few_gpus(needed: int, gpus: Sequence[Gpu], reason: str) -> str:
+    """What a test is skipped for that needs so many; empty where there are enough. `reason` is why there are none."""
+    if len(gpus) >= needed:
+        return ""
+    why = f" ({reason})" if not gpus and reason else ""
+    return f"needs {plural(needed, 'GPU')}, this machine has {len(gpus)}{why}"
 
 
 def survey_gpus() -> GpuSurvey:

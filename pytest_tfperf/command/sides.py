@@ -1,0 +1,194 @@
+"""A file as one side of a comparison: the arms that it holds, whether it is a baseline or a session's report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+
+from pytest_tfperf.baseline.reading import Reader
+from pytest_tfperf.baseline.schema import BaselineFile
+from pytest_tfperf.errors import BaselineError, ReportError
+from pytest_tfperf.records.arm import Arm, Device, Role
+from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
+from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.sweep import PairedRuns
+from pytest_tfperf.report.document import Case, MeasuredArm, MeasuredSweep, SessionReport
+from pytest_tfperf.report.json_file import from_json
+from pytest_tfperf.units import plural
+
+Key = tuple[str, str, str, Device, int]
+"""Workload, strategy, variant, device and replica count: what tells the arms of a session from each other, as tests
+that have all of these in common measure the same thing."""
+
+
+@dataclass(frozen=True)
+class SideArm:
+    """An arm as one side has it."""
+
+    entry: BaselineEntry
+    """Its runs as a baseline holds them; those of a report are its only session."""
+    device: Device
+    group: str
+    """What shares its T(1): a test, or a baseline file."""
+    own_reference: bool
+    """True where T(N) is T(1)."""
+    versus: tuple[float, ...] = ()
+    """Throughput of what the arm is held against, by round of the newest session."""
+    versus_name: str = ""
+    tolerance: float | None = None
+    """Largest relative loss that is no regression; None where the side says nothing of it."""
+    disturbed: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        entry = self.entry
+        return entry.workload, entry.strategy, entry.variant or "", self.device, entry.replicas
+
+    @property
+    def arm(self) -> Arm:
+        entry = self.entry
+        role: Role = "reference" if self.own_reference else "measured"
+        return Arm(entry.workload, entry.strategy, entry.replicas, self.device, role)
+
+    @property
+    def newest(self) -> PairedRuns:
+        """The runs of its newest session."""
+        session = self.entry.latest
+        return PairedRuns(
+            reference=session.reference_throughput,
+            reference_step_time=session.reference_step_time,
+            throughput=session.throughput,
+            step_time=session.step_time,
+            versus=self.versus,
+        )
+
+    def __str__(self) -> str:
+        return f"{self.entry.name} at {plural(self.entry.replicas, 'replica')} ({self.device})"
+
+
+@dataclass(frozen=True)
+class Side:
+    """A file's arms."""
+
+    path: Path
+    text: str
+    """What it is, for the reader."""
+    arms: tuple[SideArm, ...]
+    lost: Mapping[str, str] = field(default_factory=dict)
+    """Tests of a report that have no runs, with the reason."""
+
+
+def read_side(path: Path) -> Side:
+    """Read a baseline file or a JSON report; which of the two it is, its content says.
+
+    Raises:
+        BaselineError: it is broken, cannot be read, or is neither.
+        ReportError: it looks like a report, and is none that this version reads.
+    """
+    if path.is_dir():
+        raise BaselineError(f"{path}: is a folder; compare takes two files, each a baseline or a JSON report")
+    if looks_like_json(path):
+        try:
+            return _of_report(path, from_json(path.read_bytes(), str(path)))
+        except OSError as error:
+            raise ReportError(f"{path}: cannot be read: {error.strerror}") from error
+    return _of_baseline(path, Reader().anywhere(path))
+
+
+def looks_like_json(path: Path) -> bool:
+    """Whether the first thing in a file is an object of JSON; a baseline begins with a key or a comment."""
+    try:
+        with path.open("rb") as file:
+            return path.suffix == ".json" or file.read(64).lstrip()[:1] == b"{"
+    except OSError:
+        return path.suffix == ".json"
+
+
+def _of_baseline(path: Path, file: BaselineFile) -> Side:
+    device: Device = "gpu" if file.hard.get("gpu_count") else "cpu"
+    arms = tuple(
+        SideArm(
+            entry=entry,
+            device=device,
+            group=file.name,
+            own_reference=count == 1 and all(each.throughput == each.reference_throughput for each in entry.sessions),
+            tolerance=entry.tolerance,
+        )
+        for count, entry in sorted(file.entries.items())
+    )
+    return Side(path, f"baseline {file.name} of {Environment(file.hard, {}).name}", arms)
+
+
+def _of_report(path: Path, report: SessionReport) -> Side:
+    arms: list[SideArm] = []
+    lost: dict[str, str] = {}
+    for case in report.cases:
+        sweep = report.sweep_of(case)
+        try:
+            found = _of_case(report, sweep, case) if sweep is not None else None
+        except (LookupError, StopIteration, ValueError) as error:  # as no report that the plugin wrote can be
+            raise ReportError(f"{path}: the measurements of {case.id} are damaged ({error!r})") from error
+        if found is not None:
+            arms.append(found)
+        else:
+            lost[case.id] = case.headline or case.outcome
+    return Side(path, f"session of {report.started}", tuple(arms), lost)
+
+
+def _of_case(report: SessionReport, sweep: MeasuredSweep, case: Case) -> SideArm | None:
+    """The arm of a case; None where it has no round in which all that it needs was measured."""
+    place = report.places[sweep.device]
+    reference = next(arm for arm in sweep.arms if arm.role == "reference")
+    own = _arm(sweep, "measured", case.replicas)
+    versus = _arm(sweep, "versus", case.replicas)
+    needed = [own or reference, reference, *([versus] if versus else [])]
+    rounds = [run.round for run in needed[0].runs if all(run.round in _rounds(arm) for arm in needed)]
+    if not rounds:
+        return None
+    by_round = [{run.round: run for run in arm.runs} for arm in needed]
+    if case.replicas < 1 or not all(0 < run.throughput < inf for runs in by_round for run in runs.values()):
+        raise ValueError("a throughput or a replica count is not positive")
+    throughputs = [tuple(runs[number].throughput for number in rounds) for runs in by_round]
+    step_times = [tuple(runs[number].step_time for number in rounds) for runs in by_round]
+    session = BaselineSession(
+        provenance=Provenance(report.started, report.commit, report.dirty, case.id),
+        soft=place.soft,
+        reference_throughput=throughputs[1],
+        reference_step_time=step_times[1],
+        throughput=throughputs[0],
+        step_time=step_times[0],
+    )
+    entry = BaselineEntry(
+        workload=case.workload,
+        strategy=case.strategy,
+        variant=case.variant,
+        replicas=case.replicas,
+        definition=sweep.definition,
+        hard=place.hard,
+        sessions=(session,),
+    )
+    judged = case.judgement
+    tolerance = judged.metrics[0].tolerance if judged and judged.metrics else report.settings.tolerance
+    seen = [(arm, run) for arm in {arm.label: arm for arm in needed}.values() for run in arm.runs]
+    return SideArm(
+        entry=entry,
+        device=sweep.device,
+        group=sweep.test,
+        own_reference=own is None,
+        versus=throughputs[2] if versus else (),
+        versus_name=judged.versus if judged else "",
+        tolerance=tolerance,
+        disturbed=tuple(f"{arm.label}, round {run.round}: {text}" for arm, run in seen for text in run.disturbances),
+        warnings=tuple(dict.fromkeys(f"{arm.label}, {text}" for arm, run in seen for text in run.warnings)),
+    )
+
+
+def _arm(sweep: MeasuredSweep, role: str, replicas: int) -> MeasuredArm | None:
+    return next((arm for arm in sweep.arms if arm.role == role and arm.replicas == replicas), None)
+
+
+def _rounds(arm: MeasuredArm) -> set[int]:
+    return {run.round for run in arm.runs}

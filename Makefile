@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: perf test lint unit cluster proof clean
+.PHONY: perf test lint unit cluster proof vendor clean
 
 # Within ten minutes on two cores, the last arms' fewest rounds included.
 perf: $(READY)
@@ -40,6 +40,10 @@ proof:
 	$(PYTHON) -m venv $(VENV)-proof
 	$(VENV)-proof/bin/python -m pip install --quiet --disable-pip-version-check -e ".[proof]"
 	$(VENV)-proof/bin/python -m benchmarks.verdicts
+
+# The JavaScript libraries that the HTML pages carry, in their newest minor versions. Needs npm.
+vendor:
+	$(PYTHON) tools/vendor.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-proof .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -5,6 +5,8 @@ SQLAlchemy, ruptures and SciPy are imported only where they are used: collecting
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pytest_tfperf.history.url import hide_passwords, shown_url
 from pytest_tfperf.report.document import SessionReport
 
@@ -25,12 +27,13 @@ def append(report: SessionReport, url: str) -> None:
     append_session(report, url)
 
 
-def check_url(url: str) -> None:
-    """Find out whether `append` has a chance, without a connection.
+def check_url(url: str) -> Path | None:
+    """Find out whether `append` has a chance, without a connection; gives the SQLite file that it would write.
 
     Raises:
         UsageError: not a URL, a database that is not supported, or one whose driver is not installed.
     """
-    from pytest_tfperf.history.connection import database_url
+    from pytest_tfperf.history.connection import database_url, sqlite_file
 
-    database_url(url)
+    file = sqlite_file(database_url(url))
+    return None if file is None else Path(file)

@@ -20,6 +20,7 @@ NumPy, ruptures and SciPy are imported where they are used.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, sqrt
@@ -69,7 +70,7 @@ class ChangePoint:
 
 
 def find_change_points(logs: Sequence[float], series: int) -> tuple[ChangePoint, ...]:
-    """Change points of one of so many series that are looked at; none where there are fewer than `MIN_NIGHTS` nights."""
+    """Change points of one of so many series that are looked at; none in fewer than `MIN_NIGHTS` nights."""
     if len(logs) < MIN_NIGHTS:
         return ()
     allowed = ERROR / max(series, 1)
@@ -85,7 +86,7 @@ def find_change_points(logs: Sequence[float], series: int) -> tuple[ChangePoint,
 
 def noise_of(logs: Sequence[float]) -> float:
     """Standard deviation from night to night, whatever the level does: from the differences of neighbours."""
-    steps = [after - before for before, after in zip(logs, logs[1:])]
+    steps = [after - before for before, after in itertools.pairwise(logs)]
     middle = median(steps)
     return max(_MAD_TO_SD * median(abs(step - middle) for step in steps) / sqrt(2), _RESOLUTION)
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Literal, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, insert, select, text
+from sqlalchemy import Connection, Engine, create_engine, event, func, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -106,6 +106,7 @@ def _transaction(url: URL, mode: Mode, work: Callable[[Connection], Result], dea
     engine = _engine(url, mode)
     try:
         with _breakable(engine, deadline), engine.connect() as connection, connection.begin():
+            _bound_waits(connection, mode)
             _check_schema(connection, mode)
             result = work(connection)
             deadline.check()
@@ -117,26 +118,29 @@ def _transaction(url: URL, mode: Mode, work: Callable[[Connection], Result], dea
 
 
 def _engine(url: URL, mode: Mode) -> Engine:
-    """An engine whose every wait for a lock or a statement is bounded."""
+    """An engine that waits for a connection, or for the lock of a file, for so long at most."""
     if url.get_backend_name() == "sqlite":
         engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": LOCK_SECONDS})
         _take_over_transactions(engine, "BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
         return engine
-    wait = {"statement_timeout": STATEMENT_SECONDS, "lock_timeout": LOCK_SECONDS}
-    if mode == "read":
-        wait["statement_timeout"] = int(READ_SECONDS)
-    options = " ".join(f"-c {name}={1000 * seconds}" for name, seconds in wait.items())
-    given = url.query.get("options", "")
-    own = " ".join(given) if isinstance(given, tuple) else given
     return create_engine(
         url,
         poolclass=NullPool,
         connect_args={
             "connect_timeout": CONNECT_SECONDS,
-            "options": f"{options} {own}".strip(),  # what the URL asks for comes last and wins
             "application_name": "pytest-tfperf",
+            "prepare_threshold": None,  # a pooler in between may hand what was prepared to another client
         },
     )
+
+
+def _bound_waits(connection: Connection, mode: Mode) -> None:
+    """Have the server give up waiting; in the transaction alone, which poolers leave as it is."""
+    if connection.dialect.name != "postgresql":
+        return
+    statement = READ_SECONDS if mode == "read" else STATEMENT_SECONDS
+    for name, seconds in (("statement_timeout", statement), ("lock_timeout", LOCK_SECONDS)):
+        connection.execute(select(func.set_config(name, str(round(1000 * seconds)), True)))
 
 
 @contextmanager

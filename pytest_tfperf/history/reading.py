@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from statistics import median
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, and_, select
+from sqlalchemy import Connection, RowMapping, and_, func, select
 
 from pytest_tfperf.history.acknowledgements import Acknowledgement, stored_acknowledgements
 from pytest_tfperf.history.connection import transaction
@@ -41,7 +41,9 @@ class Stored:
 
 
 def read_history(url: str, *, pattern: str = "", last: int | None = None) -> Stored:
-    """Read the arms whose names match, each with its last so many nights.
+    """Read the arms whose names match, as far as they were measured in the last so many nights of the database.
+
+    What was measured before the test's definition changed, another batch for instance, is left out: it is another arm.
 
     Sessions that say nothing of the speed of a line of commits are left out: those of a single round in which nothing
     was judged, and those against another revision, which are a pull request's.
@@ -49,7 +51,7 @@ def read_history(url: str, *, pattern: str = "", last: int | None = None) -> Sto
     Args:
         url: Of the database.
         pattern: Of `fnmatch`, for the arm's name; or a part of it. Empty: all.
-        last: Nights of each arm; None: all.
+        last: Days with a session, counted back from the newest; None: all.
 
     Raises:
         UsageError: the URL cannot be used.
@@ -64,14 +66,11 @@ def matches(name: str, pattern: str) -> bool:
 
 
 def _read(connection: Connection, pattern: str, last: int | None) -> Stored:
-    measured = _measured(connection, pattern)
-    wanted = [part for parts in measured.values() for part in _last_nights(parts, last)]
-    values = _values(connection, {part.arm["id"] for part in wanted})
-    softs = _soft_keys(connection, {part.arm["session_id"] for part in wanted})
-    chosen = {id(part) for part in wanted}
-    found = [
-        _history(key, [part for part in parts if id(part) in chosen], values, softs) for key, parts in measured.items()
-    ]
+    measured = _newest_definitions(_measured(connection, pattern, _first_day(connection, last)))
+    wanted = [part.arm for parts in measured.values() for part in parts]
+    values = _values(connection, {arm["id"] for arm in wanted})
+    softs = _soft_keys(connection, {arm["session_id"] for arm in wanted})
+    found = [_history(key, parts, values, softs) for key, parts in measured.items()]
     return Stored(
         tuple(sorted((each for each in found if each is not None), key=lambda each: _order(each.key))),
         stored_acknowledgements(connection),
@@ -98,13 +97,25 @@ class _Values:
     runs: int = 0
 
 
-def _measured(connection: Connection, pattern: str) -> dict[ArmKey, list[_Part]]:
+_COUNTS = and_(sessions.c.smoke == "", sessions.c.against == "")
+
+
+def _first_day(connection: Connection, last: int | None) -> str:
+    """The first day that is asked for; empty: from the beginning."""
+    day = func.substr(sessions.c.started, 1, 10)
+    if last is None:
+        return ""
+    days = connection.scalars(select(day).where(_COUNTS).distinct().order_by(day.desc()).limit(last)).all()
+    return str(days[-1]) if days else ""
+
+
+def _measured(connection: Connection, pattern: str, since: str) -> dict[ArmKey, list[_Part]]:
     """The sessions of each arm, oldest first."""
     found: dict[ArmKey, list[_Part]] = defaultdict(list)
     query = (
         select(arms, sessions.c.started, sessions.c.commit, sessions.c.dirty)
         .join(sessions, sessions.c.id == arms.c.session_id)
-        .where(and_(arms.c.verdict.is_not(None), sessions.c.smoke == "", sessions.c.against == ""))
+        .where(and_(arms.c.verdict.is_not(None), _COUNTS, sessions.c.started >= since))
         .order_by(sessions.c.started, sessions.c.id)
     )
     for row in connection.execute(query).mappings():
@@ -114,15 +125,17 @@ def _measured(connection: Connection, pattern: str) -> dict[ArmKey, list[_Part]]
     return found
 
 
-def _last_nights(parts: Sequence[_Part], last: int | None) -> list[_Part]:
-    if last is None:
-        return list(parts)
-    dates = sorted({part.date for part in parts})[-last:]
-    return [part for part in parts if part.date >= dates[0]]
+def _newest_definitions(measured: Mapping[ArmKey, list[_Part]]) -> dict[ArmKey, list[_Part]]:
+    newest: dict[tuple[object, ...], ArmKey] = {}
+    for key, parts in measured.items():
+        arm = (key.test, key.replicas, key.device, key.environment_digest)
+        if arm not in newest or parts[-1].arm["started"] > measured[newest[arm]][-1].arm["started"]:
+            newest[arm] = key
+    return {key: measured[key] for key in newest.values()}
 
 
 def _values(connection: Connection, wanted: set[int]) -> dict[int, _Values]:
-    """Values of the runs by arm in a session; E(N) is of one round, so that a drift of the machine hits both its sides."""
+    """Values of the runs, by arm in a session; E(N) is of one round, so that a drift hits both its sides."""
     found: dict[int, _Values] = defaultdict(_Values)
     replicas = arms.c.replicas
     query = select(runs.c.arm_id, runs.c.throughput, runs.c.reference_throughput, replicas).join(arms)

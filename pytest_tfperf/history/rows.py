@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_tfperf.history.url import hide_passwords
 from pytest_tfperf.report.document import Case, Figure, MeasuredRun, MeasuredSweep, Place, SessionReport
 from pytest_tfperf.report.json_file import to_json
 
@@ -54,7 +53,7 @@ def session_rows(report: SessionReport) -> SessionRows:
                 "strict": report.settings.strict,
                 "save": report.settings.save,
             },
-            "arguments": [hide_passwords(argument) for argument in report.arguments],
+            "arguments": list(report.arguments),
         },
         environments=tuple(_environment(device, place) for device, place in report.places.items()),
         arms=tuple(_arm(case, sweeps.get(case.test), report.places.get(case.device)) for case in report.cases),

@@ -90,6 +90,8 @@ def transaction(url: str, mode: Mode, work: Callable[[Connection], Result]) -> R
         raise ReportError(f"{shown_url(url)}: {_reason(error, url)}") from None
     except _SchemaError as error:
         raise ReportError(f"{shown_url(url)}: {error}") from None
+    except Exception as error:  # whatever a driver raises: a history must not cost a verdict
+        raise ReportError(f"{shown_url(url)}: {type(error).__name__}: {_reason(error, url)}") from error
 
 
 def sqlite_file(url: URL) -> str | None:
@@ -126,6 +128,7 @@ def _engine(url: URL, mode: Mode) -> Engine:
     return create_engine(
         url,
         poolclass=NullPool,
+        pool_reset_on_return=None,  # closing it undoes what was not committed
         connect_args={
             "connect_timeout": CONNECT_SECONDS,
             "application_name": "pytest-tfperf",

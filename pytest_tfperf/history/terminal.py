@@ -87,20 +87,21 @@ def plot(metric: MetricText, width: int) -> list[str]:
     """Nights as points, change points as lines from top to bottom."""
     import plotext
 
-    plotext.clear_figure()
-    plotext.theme("clear")
-    plotext.plotsize(width, PLOT_HEIGHT)
-    nights = list(range(len(metric.values)))
-    plotext.scatter(nights, list(metric.values), marker="dot")
     dates = [night.date for night in metric.nights]
+    nights = list(range(len(metric.values)))
+    figure = plotext.figure
+    figure.clear()
+    figure.theme("colorless")
+    figure.plot_size(width, PLOT_HEIGHT)
     for change in metric.changes:
-        plotext.vline(dates.index(change.date) - 0.5)
+        figure.line(dates.index(change.date) - 0.5, "vertical")
+    figure.draw(figure.signal(nights, list(metric.values), marker="dot"))
     places = sorted({round(share * (len(nights) - 1)) for share in (0, 1 / 3, 2 / 3, 1)})
-    plotext.xticks(places, [dates[place] for place in places])
+    figure.ruler("x").ticks(places, [dates[place] for place in places])
     low, high = min(metric.values), max(metric.values)
     levels = [low, high] if high > low else [low]
-    plotext.yticks(levels, [shown_value(metric.metric, level) for level in levels])
-    return [line.rstrip() for line in plotext.uncolorize(plotext.build()).splitlines()]
+    figure.ruler("y").ticks(levels, [shown_value(metric.metric, level) for level in levels])
+    return [line.rstrip() for line in figure.build().string(colorless=True).splitlines()]
 
 
 def _plotted(arms: Sequence[ArmText]) -> set[tuple[str, str, str]]:

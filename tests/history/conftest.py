@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
+import psycopg  # noqa: F401  # pytester forgets what was first imported within it, and a C module cannot be made twice
 import pytest
 
 from benchmarks.canned_report import canned_report

@@ -24,7 +24,7 @@ from pytest_tfperf.history import check_url
         ),
         ("sqlite://", "*a database in memory ends with the session*"),
         ("sqlite:///:memory:", "*a database in memory ends with the session*"),
-        ("/proc/perf.db", "*--tfperf-history /proc/perf.db: /proc*"),
+        ("/dev/null/perf.db", "*--tfperf-history /dev/null/perf.db: its folder cannot be made*"),
         (".", "*this is a folder, the option takes a file*"),
     ],
 )

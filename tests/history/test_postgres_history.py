@@ -150,10 +150,10 @@ def test_a_user_who_may_not_write(postgres: PostgresServer, database: str, repor
     append(report, database)
     name = name_of(database)
     postgres.execute(
-        "CREATE ROLE reader LOGIN PASSWORD 'r'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader", name
+        "CREATE ROLE reader LOGIN PASSWORD 'look-only'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader", name
     )
     try:
-        url = f"postgresql+psycopg://reader:r@127.0.0.1:{postgres.port}/{name}"
+        url = f"postgresql+psycopg://reader:look-only@127.0.0.1:{postgres.port}/{name}"
         assert read_history(url) == read_history(database)
         with pytest.raises(ReportError, match="permission denied for table tfperf_sessions"):
             append(replace(report, seconds=1.0), url)

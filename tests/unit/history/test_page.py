@@ -34,7 +34,7 @@ def test_it_has_every_arm_change_and_night() -> None:
     assert [len(chart["nights"]) for chart in data] == [40, 40, 40]
     assert [len(chart["levels"]) for chart in data] == [1, 2, 2]
     assert data[1]["changes"] == [
-        {"date": "2026-09-21", "state": "acknowledged", "text": "-5.1 %, worse, acknowledged"}
+        {"date": "2026-09-21", "state": "acknowledged", "text": "-4.9 %, worse, acknowledged"}
     ]
     assert made.count('<tr><th scope="row">2026-') == 40
     assert "until 2026-11-30: known (ada, 2026-10-15)" in made

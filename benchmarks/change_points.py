@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -166,7 +166,7 @@ def _creep_row(noise: Noise, *, scale: int) -> str:
     return f"| {noise} | {' | '.join(cells)} |"
 
 
-def _tables() -> Iterator[tuple[str, str, object, Sequence[Noise]]]:
+def _tables() -> Iterator[tuple[str, str, Callable[..., str], Sequence[Noise]]]:
     yield (
         "False change points in one look at 60 nights of nothing new",
         "| noise | 3 series | 54 series |",
@@ -197,7 +197,7 @@ def main() -> None:
     with get_context("spawn").Pool(given.processes) as pool:
         for title, header, row, settings in _tables():
             print(f"\n{title}\n\n{header}\n|{' --- |' * (header.count('|') - 1)}", flush=True)
-            for line in pool.imap(partial(row, scale=scale), settings):  # type: ignore[call-arg,arg-type]
+            for line in pool.imap(partial(row, scale=scale), settings):
                 print(line, flush=True)
 
 

@@ -7,6 +7,7 @@ from itertools import count
 
 import psycopg  # noqa: F401  # pytester forgets what was first imported within it, and a C module cannot be made twice
 import pytest
+import sqlalchemy.dialects.postgresql  # noqa: F401
 
 from benchmarks.canned_report import canned_report
 from pytest_tfperf.report.document import SessionReport

@@ -3,14 +3,15 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BROWSER := $(VENV)/.browser
 
-.PHONY: perf test lint unit cluster proof vendor clean
+.PHONY: perf test lint unit browser cluster proof vendor clean
 
 # Within ten minutes on two cores, the last arms' fewest rounds included.
 perf: $(READY)
 	$(BIN)/python -m pytest perf_tests -m "not gpu" --tfperf-window 0.2 --tfperf-max-time 480
 
-test: lint unit cluster
+test: lint unit browser cluster
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -21,6 +22,10 @@ lint: $(READY)
 # Logic and the plugin's behaviour in pytest, without clusters.
 unit: $(READY)
 	$(BIN)/python -m pytest -q -n 2 tests/unit tests/architecture tests/plugin tests/history
+
+# The HTML report in a real Chromium.
+browser: $(READY) $(BROWSER)
+	$(BIN)/python -m pytest -q tests/browser
 
 # Real processes, real TensorFlow. What checks numbers only runs two files at a time; the rest has times to look at.
 cluster: $(READY)
@@ -34,6 +39,11 @@ $(READY): setup.cfg pyproject.toml
 	# Keras 2 as it lives on is tested too; its own dependency would bring the GPU build of TensorFlow over the CPU's.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps tf_keras
 	touch $(READY)
+
+# One that is on PATH will do; else Playwright's own, else Debian's package; it says what to do where there is none.
+$(BROWSER): $(READY)
+	$(BIN)/python -m tools.browser
+	touch $(BROWSER)
 
 # What docs/verdicts.md claims, measured anew: about an hour of processor time. Its peers need other versions of NumPy and so on.
 proof:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -11,6 +9,7 @@ from typing import Any
 
 from pytest_tfperf.history.words import ArmText, MetricText, shown_commit, shown_value, unit_of
 from pytest_tfperf.report.html.assets import charts, inline, style
+from pytest_tfperf.report.html.page import policy
 
 _TEMPLATES = files("pytest_tfperf.history") / "templates"
 
@@ -45,24 +44,13 @@ def to_page(arms: Sequence[ArmText], head: PageHead) -> str:
         charts=charts(),
         script=script,
         style=style(),
-        policy=_policy(charts(), script),
+        policy=policy((charts(), script)),
         verdict=_VERDICTS.get,
     )
 
 
 _VERDICTS = {"open": "regressed", "acknowledged": "inconclusive", "improved": "improved"}
 """Class of the style, by the state of a change point."""
-
-
-def _policy(*scripts: str) -> str:
-    """No network and no script but these; styles, as vega-embed adds its own."""
-    allowed = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'" for one in scripts
-    )
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def _chart(metric: MetricText) -> dict[str, Any]:

@@ -68,6 +68,8 @@
     const options = { actions: false, renderer: "svg", ast: true };
     const making = vegaEmbed(host, specification(data[Number(host.dataset.chart)]), options);
     drawn.set(host, making);
+    await making;
+    host.dataset.state = "drawn";
     return making;
   }
 

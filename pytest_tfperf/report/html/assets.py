@@ -31,6 +31,12 @@ def style() -> str:
 
 
 @cache
+def style_of_reports() -> str:
+    """CSS of the session report alone, to follow `style()`."""
+    return _HERE.joinpath("static", "report.css").read_text(encoding="utf-8")
+
+
+@cache
 def own_script(name: str) -> str:
     """One of our own scripts, for one script element."""
     return inline(_HERE.joinpath("static", name).read_text(encoding="utf-8"))

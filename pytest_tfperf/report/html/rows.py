@@ -1,0 +1,102 @@
+"""The rows of the table of verdicts, and what changed in the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_tfperf.records.comparison import Verdict
+from pytest_tfperf.report.document import Case, ComparedMetric, Judgement
+from pytest_tfperf.report.html.words import Word, rank
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure as text, and the number that it is sorted by; no number sorts below every one."""
+
+    text: str = ""
+    order: float | None = None
+    missed: bool = False
+    """True where it is under its floor."""
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """One test at one replica count."""
+
+    anchor: str
+    case: Case
+    word: Word
+    outcome: Word
+    rank: int
+    throughput: Cell = Cell()
+    efficiency: Cell = Cell()
+    change: Cell = Cell()
+    step_time: Cell = Cell()
+
+
+@dataclass(frozen=True)
+class Change:
+    """A fact of the environment that is not as it was when baselines were saved."""
+
+    key: str
+    then: str | None
+    now: str | None
+    cases: list[VerdictRow] = field(default_factory=list)
+
+
+def verdict_rows(cases: Sequence[Case]) -> tuple[VerdictRow, ...]:
+    """A row for each case, in the order of the session."""
+    return tuple(_row(case, f"case-{number}") for number, case in enumerate(cases, 1))
+
+
+def by_need(rows: Sequence[VerdictRow]) -> list[VerdictRow]:
+    """What needs a look first, else in the order of the session."""
+    return sorted(rows, key=lambda row: row.rank)
+
+
+def changes(rows: Sequence[VerdictRow]) -> tuple[Change, ...]:
+    """What changed since the baselines, each change once with the arms that saw it; what most saw comes first."""
+    found: dict[tuple[str, str | None, str | None], Change] = {}
+    for row in rows:
+        for change in row.case.judgement.changes if row.case.judgement else ():
+            found.setdefault(change, Change(*change)).cases.append(row)
+    return tuple(sorted(found.values(), key=lambda change: -len(change.cases)))
+
+
+def _row(case: Case, anchor: str) -> VerdictRow:
+    start = (anchor, case, Word(case.word), Word(case.outcome), rank(case))
+    judgement = case.judgement
+    if judgement is None:
+        return VerdictRow(*start)
+    return VerdictRow(
+        *start,
+        throughput=Cell(judgement.throughput.text, judgement.throughput.value),
+        efficiency=_efficiency(judgement, case.replicas),
+        change=_change(judgement),
+        step_time=Cell(judgement.step_time.text, judgement.step_time.value),
+    )
+
+
+def _efficiency(judgement: Judgement, replicas: int) -> Cell:
+    """Empty where T(N) is T(1) itself, so that E(N) says nothing."""
+    label = f"E({replicas})"
+    row = next((row for row in judgement.view.rows if row.label == label), None)
+    missed = any(floor.label == label and floor.verdict is Verdict.REGRESSED for floor in judgement.floors)
+    return Cell(row.now, judgement.efficiency.value, missed) if row else Cell()
+
+
+def _change(judgement: Judgement) -> Cell:
+    """The change that made the verdict: the worst, or the best, or else that of T(N); named where it is not of T(N)."""
+    metrics = judgement.metrics
+    if not metrics:
+        return Cell()
+    decisive = [metric for metric in metrics if metric.verdict is judgement.verdict and not metric.excused]
+    by_kind: Mapping[str, ComparedMetric] = {metric.metric: metric for metric in metrics}
+    shown = by_kind.get("throughput", metrics[0])
+    if judgement.verdict is Verdict.REGRESSED and decisive:
+        shown = min(decisive, key=lambda metric: metric.change.value)
+    elif judgement.verdict is Verdict.IMPROVED and decisive:
+        shown = max(decisive, key=lambda metric: metric.change.value)
+    name = "" if shown.metric == "throughput" else f"{shown.label} "
+    return Cell(name + shown.change.text, shown.change.value - 1)

@@ -1,6 +1,6 @@
 """How often the change points of a history are wrong, and how soon real ones are found.
 
-    python -m benchmarks.change_points [--quick]
+    python -m benchmarks.change_points [--scale 4]
 
 Nights are simulated as the gates of docs/verdicts.md are, by the same functions: five runs a night, log-normal, with
 heavy tails or spikes; days that differ by a drift that T(1) and T(2) share, plus a tenth of it for each. The value of
@@ -190,14 +190,13 @@ def _tables() -> Iterator[tuple[str, str, Callable[..., str], Sequence[Noise]]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a twentieth of the nights")
+    parser.add_argument("--scale", type=int, default=4, help="times 1,000 looks a setting (%(default)s)")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
-    scale = 1 if given.quick else 10
     with get_context("spawn").Pool(given.processes) as pool:
         for title, header, row, settings in _tables():
             print(f"\n{title}\n\n{header}\n|{' --- |' * (header.count('|') - 1)}", flush=True)
-            for line in pool.imap(partial(row, scale=scale), settings):
+            for line in pool.imap(partial(row, scale=given.scale), settings):
                 print(line, flush=True)
 
 

@@ -10,7 +10,7 @@
   function specification(chart) {
     const states = ["open", "acknowledged", "recovered", "explained", "improved"];
     const colours = ["--bad", "--open", "--neutral", "--neutral", "--better"].map(colour);
-    const x = { field: "date", type: "temporal", axis: { title: null, format: "%d %b", tickCount: 6 } };
+    const x = { field: "date", type: "temporal", scale: { type: "utc" }, axis: { title: null, format: "%d %b", tickCount: 6 } };
     const y = { field: "value", type: "quantitative", scale: { zero: false, padding: 12 }, axis: { title: chart.unit || null, tickCount: 4 } };
     const tooltip = [
       { field: "day", title: "night" },
@@ -20,31 +20,33 @@
     ];
     // An explicit UTC time: a bare date would be read as one thing and shown as another west of Greenwich.
     const utc = (day) => day + "T00:00:00Z";
+    const changes = {
+      data: { values: chart.changes.map((each) => ({ ...each, date: utc(each.date), day: each.date })) },
+      mark: { type: "rule", strokeWidth: 2, strokeDash: [6, 3] },
+      encoding: {
+        x,
+        color: { field: "state", type: "nominal", scale: { domain: states, range: colours }, legend: null },
+        tooltip: [{ field: "day", title: "change" }, { field: "text", title: "size" }],
+      },
+    };
     return {
       $schema: "https://vega.github.io/schema/vega-lite/v6.json",
       width: "container",
       height: 150,
       autosize: { type: "fit", contains: "padding" },
+      // An empty layer has no scale, and Vega warns of it.
       layer: [
-        {
-          data: { values: chart.changes.map((each) => ({ ...each, date: utc(each.date), day: each.date })) },
-          mark: { type: "rule", strokeWidth: 2, strokeDash: [6, 3] },
-          encoding: {
-            x: { ...x, scale: { type: "utc" } },
-            color: { field: "state", type: "nominal", scale: { domain: states, range: colours }, legend: null },
-            tooltip: [{ field: "day", title: "change" }, { field: "text", title: "size" }],
-          },
-        },
+        ...(chart.changes.length ? [changes] : []),
         {
           data: { values: chart.levels.map((each) => ({ value: each.value, date: utc(each.first), end: utc(each.last) })) },
           mark: { type: "rule", strokeWidth: 2, color: colour("--baseline") },
-          encoding: { x: { ...x, scale: { type: "utc" } }, x2: { field: "end" }, y },
+          encoding: { x, x2: { field: "end" }, y },
         },
         {
           data: { values: chart.nights.map((each) => ({ ...each, date: utc(each.date), day: each.date, gate: each.verdict === "regressed" })) },
           mark: { type: "point", filled: true, size: 45, opacity: 1 },
           encoding: {
-            x: { ...x, scale: { type: "utc" } },
+            x,
             y,
             shape: { field: "gate", type: "nominal", scale: { domain: [false, true], range: ["circle", "triangle-down"] }, legend: null },
             fill: { condition: { test: "datum.gate", value: colour("--bad") }, value: colour("--measured") },

@@ -116,8 +116,7 @@ def _tested(logs: Sequence[float], start: int, cut: int, end: int) -> ChangePoin
         for part, mean in zip((one, other), means)
     ]
     p = float(ttest_ind_from_stats(means[0], spreads[0], len(one), means[1], spreads[1], len(other)).pvalue)
-    places = end - start - 2 * MIN_SEGMENT + 1
-    borne_out = mannwhitneyu(one, other).pvalue <= RANK_ERROR
-    return ChangePoint(
-        Level(start, cut, means[0]), Level(cut, end, means[1]), min(1.0, p * places) if borne_out else 1.0
-    )
+    p = min(1.0, p * (end - start - 2 * MIN_SEGMENT + 1))
+    if p <= ERROR and mannwhitneyu(one, other).pvalue > RANK_ERROR:
+        p = 1.0
+    return ChangePoint(Level(start, cut, means[0]), Level(cut, end, means[1]), p)

@@ -37,9 +37,11 @@ class ArmKey:
         return (self.test, self.device, self.environment_digest, self.definition_digest)
 
     def label(self, metric: Metric) -> str:
-        """``T(1)``, ``T(4)``, ``E(4)``."""
+        """``T(1)``, ``T(4)``, ``E(4)``; with one replica the arm's own throughput names its strategy."""
         if metric == "reference":
             return "T(1)"
+        if metric == "throughput" and self.replicas == 1:
+            return f"T(1) {self.strategy}"
         return f"{'T' if metric == 'throughput' else 'E'}({self.replicas})"
 
 

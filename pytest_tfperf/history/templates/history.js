@@ -11,7 +11,7 @@
     const states = ["open", "acknowledged", "recovered", "explained", "improved"];
     const colours = ["--bad", "--open", "--neutral", "--neutral", "--better"].map(colour);
     const x = { field: "date", type: "temporal", scale: { type: "utc" }, axis: { title: null, format: "%d %b", tickCount: 6 } };
-    const y = { field: "value", type: "quantitative", scale: { zero: false, padding: 12 }, axis: { title: chart.unit || null, tickCount: 4 } };
+    const y = { field: "value", type: "quantitative", scale: { zero: false, padding: 12 }, axis: { title: chart.unit || null, tickCount: 4, labelExpr: "join(split(datum.label, ','), ' ')" } };
     const tooltip = [
       { field: "day", title: "night" },
       { field: "shown", title: chart.label },

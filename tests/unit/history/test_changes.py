@@ -164,6 +164,15 @@ def test_an_arm_that_is_t1_itself_has_one_figure() -> None:
     assert trend.metrics == ("reference",)
 
 
+def test_one_replica_under_a_strategy_is_not_the_reference() -> None:
+    key = arm(replicas=1).key
+    assert [key.label(metric) for metric in ("reference", "throughput", "efficiency")] == [
+        "T(1)",
+        "T(1) mirrored",
+        "E(1)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("pattern", "match"),
     [

@@ -19,6 +19,7 @@ MOST_PLOTS = 6
 """More would scroll out of sight; the page has them all."""
 _BARS = "▁▂▃▄▅▆▇█"
 _SPARKS = 30
+_LEAST_SPREAD = 0.05
 _COLOURS: dict[str, Colour] = {"open": "red", "acknowledged": "yellow", "improved": "green"}
 
 
@@ -75,12 +76,15 @@ _COUNTED = (
 
 
 def sparkline(values: Sequence[float], width: int = _SPARKS) -> str:
-    """The last so many values as bars between their least and their greatest."""
+    """The last so many values as bars between their least and their greatest, or over 5 % where these are nearer.
+
+    Noise that filled the whole height would look like news.
+    """
     shown = values[-width:]
     low, high = min(shown), max(shown)
-    if high <= low:
-        return _BARS[3] * len(shown)
-    return "".join(_BARS[round((value - low) / (high - low) * (len(_BARS) - 1))] for value in shown)
+    middle = (low + high) / 2
+    spread = max(high - low, _LEAST_SPREAD * middle)
+    return "".join(_BARS[round(((value - middle) / spread + 0.5) * (len(_BARS) - 1))] for value in shown)
 
 
 def plot(metric: MetricText, width: int) -> list[str]:

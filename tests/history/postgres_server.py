@@ -153,8 +153,13 @@ class PostgresServer:
         found = _installed()
         if not self._as or _open_to_all(found):
             return found
-        shutil.copytree(found.parent, self._folder / "postgres", symlinks=True)
-        return self._folder / "postgres" / found.name
+        package = found.parent.parent
+        copy = self._folder / "installed" / package.name
+        shutil.copytree(found.parent, copy / found.parent.name, symlinks=True)
+        libraries = package.with_name(f"{package.name}.libs")  # where the wheel's programs look, from where they are
+        if libraries.is_dir():
+            shutil.copytree(libraries, copy.with_name(libraries.name))
+        return copy / found.parent.name / found.name
 
 
 def _installed() -> Path:

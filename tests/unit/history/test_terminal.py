@@ -14,7 +14,8 @@ def text(**levels: float) -> ArmText:
 
 def test_a_sparkline_spans_its_values() -> None:
     assert sparkline([1, 2, 3, 4, 5, 6, 7, 8]) == "▁▂▃▄▅▆▇█"
-    assert sparkline([5, 5]) == "▄▄"
+    assert sparkline([5, 5]) == "▅▅"
+    assert sparkline([100, 101, 100]) == "▄▅▄"  # one percent is no mountain
     assert sparkline([100, *range(40)], width=3) == "▁▅█"
 
 

@@ -72,7 +72,11 @@ class ArmTrend:
 
 def trends(stored: Stored, today: str) -> tuple[ArmTrend, ...]:
     """Look for change points in all that was read; the error is held over all of it."""
-    chosen = {arm.key: _metrics(arm, stored.arms) for arm in stored.arms}
+    tellers = _tellers(stored.arms)
+    chosen = {
+        arm.key: tuple(metric for metric in arm.metrics if metric != "reference" or tellers[arm.key.sweep] is arm)
+        for arm in stored.arms
+    }
     series = sum(len(metrics) for arm, metrics in zip(stored.arms, chosen.values()) if len(arm.nights) >= MIN_NIGHTS)
     points = {arm.key: {metric: _points(arm, metric, series) for metric in chosen[arm.key]} for arm in stored.arms}
     references: dict[tuple[str, ...], list[tuple[str, ChangePoint]]] = defaultdict(list)
@@ -107,10 +111,14 @@ def _nights(arm: ArmHistory, metric: Metric) -> list[Night]:
     return [night for night in arm.nights if night.values.get(metric, 0.0) > 0]
 
 
-def _metrics(arm: ArmHistory, arms: Sequence[ArmHistory]) -> tuple[Metric, ...]:
-    beside = [other for other in arms if other.key.sweep == arm.key.sweep]
-    teller = max(beside, key=lambda other: (len(other.nights), -other.key.replicas))
-    return tuple(metric for metric in arm.metrics if metric != "reference" or arm is teller)
+def _tellers(arms: Iterable[ArmHistory]) -> dict[tuple[str, ...], ArmHistory]:
+    """By sweep, the arm that T(1) is told with: the one with the most nights, the fewest replicas among these."""
+    found: dict[tuple[str, ...], ArmHistory] = {}
+    for arm in arms:
+        best = found.setdefault(arm.key.sweep, arm)
+        if (len(arm.nights), -arm.key.replicas) > (len(best.nights), -best.key.replicas):
+            found[arm.key.sweep] = arm
+    return found
 
 
 def _points(arm: ArmHistory, metric: Metric, series: int) -> tuple[ChangePoint, ...]:

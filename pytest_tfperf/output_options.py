@@ -10,6 +10,7 @@ import pytest
 
 from pytest_tfperf.config import Outputs
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.history import check_url
 
 _NEEDS = {
     "history": ("sqlalchemy", "history"),
@@ -50,17 +51,21 @@ def outputs(config: pytest.Config) -> Outputs:
     history = config.getoption("tfperf_history") or config.getini("tfperf_history")
     for option, (module, extra) in _NEEDS.items():
         if (history if option == "history" else given[option]) and find_spec(module) is None:
+            extra = "postgres" if option == "history" and history.startswith("postgres") else extra
             raise UsageError(
                 f"--tfperf-{option} needs the Python package {module}: pip install 'pytest-tfperf[{extra}]'"
             )
     for name in ("json", "markdown", "html"):
         if (path := given[name]) is not None:
             _check_file(f"--tfperf-{name}", path)
+    url = _history_url(history, config)
+    if url and (file := check_url(url)) is not None:
+        _check_file("--tfperf-history", file)
     on_actions = os.environ.get("GITHUB_ACTIONS") == "true"
     summary = os.environ.get("GITHUB_STEP_SUMMARY", "") if on_actions else ""
     return Outputs(
         **given,
-        history=_history_url(history, config),
+        history=url,
         job_summary=Path(summary) if summary else None,
         annotate=on_actions,
     )

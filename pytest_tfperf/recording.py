@@ -6,6 +6,7 @@ import pytest
 
 from pytest_tfperf.cases import TestCase
 from pytest_tfperf.fixtures import ARM, SESSION
+from pytest_tfperf.history import hide_passwords
 from pytest_tfperf.reporting import Written, write_reports
 
 WRITTEN = pytest.StashKey[tuple[Written, ...]]()
@@ -43,5 +44,5 @@ def finish(session: pytest.Session, exit_status: int) -> None:
     config = session.config
     perf = config.stash[SESSION]
     if perf.config.outputs and not config.option.collectonly:
-        report = perf.overview(exit_status, config.invocation_params.args)
+        report = perf.overview(exit_status, map(hide_passwords, config.invocation_params.args))
         config.stash[WRITTEN] = write_reports(report, perf.config.outputs)

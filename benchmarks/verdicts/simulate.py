@@ -93,11 +93,11 @@ def simulate(noise: Noise, slowdown: Slowdown, gates: int, chunk: int = 0) -> Ga
     sessions = max(SESSIONS)
     true = np.asarray(STEP_TIMES)
     slow = true * np.asarray(slowdown.factors)
-    saved = true * np.exp(_session_effects(rng, noise, gates, sessions) + _run_noise(rng, noise, gates, sessions))
-    now_effect = _session_effects(rng, noise, gates, 1)
-    now = slow * np.exp(now_effect + _run_noise(rng, noise, gates, 1, NOW_ROUNDS))[:, 0]
+    saved = true * np.exp(session_effects(rng, noise, gates, sessions) + run_noise(rng, noise, gates, sessions))
+    now_effect = session_effects(rng, noise, gates, 1)
+    now = slow * np.exp(now_effect + run_noise(rng, noise, gates, 1, NOW_ROUNDS))[:, 0]
     nights = true * np.exp(
-        _session_effects(rng, noise, gates, NIGHTS) + _run_noise(rng, noise, gates, NIGHTS, NOW_ROUNDS)
+        session_effects(rng, noise, gates, NIGHTS) + run_noise(rng, noise, gates, NIGHTS, NOW_ROUNDS)
     )
     return Gates(
         saved=saved,
@@ -108,14 +108,14 @@ def simulate(noise: Noise, slowdown: Slowdown, gates: int, chunk: int = 0) -> Ga
     )
 
 
-def _session_effects(rng: np.random.Generator, noise: Noise, gates: int, sessions: int) -> Floats:
+def session_effects(rng: np.random.Generator, noise: Noise, gates: int, sessions: int) -> Floats:
     """Draw [gates, sessions, 1, arms], in logs."""
     common = rng.normal(0, noise.drift, (gates, sessions, 1, 1))
     own: Floats = rng.normal(0, ARM_DRIFT_SHARE * noise.drift, (gates, sessions, 1, ARMS))
     return common + own
 
 
-def _run_noise(rng: np.random.Generator, noise: Noise, gates: int, sessions: int, rounds: int = SAVED_ROUNDS) -> Floats:
+def run_noise(rng: np.random.Generator, noise: Noise, gates: int, sessions: int, rounds: int = SAVED_ROUNDS) -> Floats:
     """Draw [gates, sessions, rounds, arms], in logs."""
     shape = (gates, sessions, rounds, ARMS)
     if noise.shape == "heavy tails":
@@ -135,4 +135,4 @@ def _steps(rng: np.random.Generator, runs: Floats) -> Floats:
     return drawn
 
 
-__all__ = ["IDENTICAL", "Noise", "noises", "simulate", "slowdowns"]
+__all__ = ["IDENTICAL", "Noise", "noises", "run_noise", "session_effects", "simulate", "slowdowns"]

@@ -20,7 +20,7 @@ lint: $(READY)
 
 # Logic and the plugin's behaviour in pytest, without clusters.
 unit: $(READY)
-	$(BIN)/python -m pytest -q -n 2 tests/unit tests/architecture tests/plugin
+	$(BIN)/python -m pytest -q -n 2 tests/unit tests/architecture tests/plugin tests/docs
 
 # Real processes, real TensorFlow. What checks numbers only runs two files at a time; the rest has times to look at.
 cluster: $(READY)

@@ -16,7 +16,7 @@ WRITTEN = pytest.StashKey[tuple[Written, ...]]()
 """What became of each report, for the summary."""
 ANNOTATIONS = pytest.StashKey[tuple[str, ...]]()
 """Lines that GitHub Actions makes annotations of."""
-_PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]+(?=@)")
+_PASSWORD = re.compile(r"(://[^/@:\s]*:)\S*(?=@)")
 
 
 def expect(items: list[pytest.Item]) -> None:

@@ -299,7 +299,7 @@ class SessionReport:
     exit_status: int
     """pytest's."""
     arguments: tuple[str, ...]
-    """Of pytest's command line."""
+    """Of pytest's command line; passwords in URLs are ***."""
     commit: str
     """Git commit of the checkout that was measured; empty outside a repository."""
     dirty: bool

@@ -12,8 +12,8 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )
 """Controls, what turns the direction of writing around, and halves of surrogate pairs, which no file can hold."""
-_REFERENCES = re.compile(r"@(?=\S)|[#!](?=\d)|\b[Gg][Hh]-(?=\d)|(?<!:):(?=[a-z+-][a-z0-9_+-]*:(?!:))")
-"""Where GitHub or GitLab would begin a mention, a reference to an issue or a merge request, or an emoji."""
+_REFERENCES = re.compile(r"@(?=\S)|[#!](?=\d)|[Gg][Hh]-(?=\d)|:(?=//)|[Ww]{3}(?=\.)|:(?=[a-z+-][a-z0-9_+-]*:)")
+"""Where GitHub or GitLab would begin a mention, a reference to an issue or a merge request, an address, or an emoji."""
 _BREAK = "\u200b"
 """Of no width. An entity instead of the character itself would not do: the sites resolve entities before they link."""
 _SPECIAL = re.compile(r"[\\`*\[\]<>&|~$]|(?<![^\W_])_|_(?![^\W_])")

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.docs.ci_files import CI, GITHUB, GITLAB, JENKINS, steps
-from tests.plugin.canned_session import VERDICTS, suite
+from tests.plugin.canned_session import QUICK, VERDICTS, suite
 
 ROOT = Path(__file__).parents[2]
 NIGHTS = [
@@ -44,7 +44,7 @@ class Checkout:
         python.parent.mkdir(parents=True)
         python.write_text(
             f"#!/bin/sh\nexport PYTHONPATH={shlex.quote(str(ROOT))} CUDA_VISIBLE_DEVICES=\nunset PYTEST_CURRENT_TEST\n"
-            f'export PYTEST_ADDOPTS="-p tests.plugin.canned_session -p no:cacheprovider"\n'
+            f'export PYTEST_ADDOPTS="-p tests.plugin.canned_session {" ".join(QUICK)}"\n'
             f'exec {shlex.quote(sys.executable)} "$@"\n'
         )
         python.chmod(0o755)
@@ -99,7 +99,7 @@ def test_saving_makes_a_patch_that_brings_the_baselines(file: Path, names: list[
     done = checkout.run(file, names)
     assert done.returncode == 0, done.stdout + done.stderr
     other = tmp_path / "other"
-    checkout.git("worktree", "add", "--quiet", str(other), "main")
+    checkout.git("worktree", "add", "--quiet", "--detach", str(other), "main")
     patch = checkout.folder / "tfperf" / "baselines.patch"
     subprocess.run(["git", "apply", "--index", str(patch)], cwd=other, check=True)
     (saved,) = (other / "baselines").glob("*/*.yaml")
@@ -145,13 +145,10 @@ def test_a_night_is_red_where_something_regressed_or_nothing_was_judged(
     assert why in done.stdout
 
 
-def test_the_workflow_proposes_what_was_measured(tmp_path: Path) -> None:
-    checkout = Checkout(tmp_path / "checkout")
-    assert checkout.run(*SAVES[0]).returncode == 0
-    subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "origin.git")], check=True)
-    fresh = tmp_path / "fresh"
-    checkout.git("push", "--quiet", str(tmp_path / "origin.git"), "main")
-    subprocess.run(["git", "clone", "--quiet", str(tmp_path / "origin.git"), str(fresh), "-b", "main"], check=True)
+def test_the_workflow_proposes_what_was_measured(saved: Path, tmp_path: Path) -> None:
+    origin, fresh = tmp_path / "origin.git", tmp_path / "fresh"
+    subprocess.run(["git", "clone", "--quiet", "--bare", str(saved), str(origin)], check=True)
+    subprocess.run(["git", "clone", "--quiet", str(origin), str(fresh)], check=True)
     (tmp_path / "gh").write_text('#!/bin/sh\nprintf "%s\\n" "$@" >> "$LOG"\n')
     (tmp_path / "gh").chmod(0o755)
     done = subprocess.run(
@@ -161,7 +158,7 @@ def test_the_workflow_proposes_what_was_measured(tmp_path: Path) -> None:
             **_environment(),
             "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
             "LOG": str(tmp_path / "asked"),
-            "RUNNER_TEMP": str(checkout.folder),  # has the folder tfperf with the patch
+            "RUNNER_TEMP": str(saved),  # has the folder tfperf with the patch
             "BASE": "main",
             "BRANCH": "tfperf-baselines-1",
             "REASON": 'faster; rm -rf "$HOME"',
@@ -175,7 +172,7 @@ def test_the_workflow_proposes_what_was_measured(tmp_path: Path) -> None:
     assert asked[:2] == ["auth", "setup-git"]
     assert 'Training speed baselines: faster; rm -rf "$HOME"' in asked
     log = subprocess.run(
-        ["git", "--git-dir", str(tmp_path / "origin.git"), "show", "--stat", "--format=%s", "tfperf-baselines-1"],
+        ["git", "--git-dir", str(origin), "show", "--stat", "--format=%s", "tfperf-baselines-1"],
         capture_output=True,
         text=True,
         check=True,

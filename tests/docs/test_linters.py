@@ -62,9 +62,9 @@ def test_shell(file: Path, name: str, script: str, tmp_path: Path) -> None:
     ("linter", "file", "old", "new"),
     [
         (github_schema, GITHUB[0], "runs-on:", "runs-at:"),
-        (zizmor, GITHUB[0], "persist-credentials: false", "persist-credentials: true"),
+        (zizmor, GITHUB[0], "persist-credentials: false", "fetch-depth: 1"),
         (zizmor, GITHUB[2], '"$BASE"', '"origin/${{ github.head_ref }}"'),
-        (gitlab_schema, GITLAB, "expire_in: 90 days", "expire_in: [90]"),
+        (gitlab_schema, GITLAB, "when: manual", "when: sometimes"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

@@ -36,7 +36,7 @@ def test_the_check_can_fail() -> None:
 
 
 def test_the_files_for_ci_have_commands() -> None:
-    assert len(commands()) == 9
+    assert len(commands()) == 10
 
 
 def commands() -> list[tuple[str, list[str]]]:

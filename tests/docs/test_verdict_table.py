@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.docs.ci_files import DOCS
-from tests.plugin.canned_session import VERDICTS, run_canned, save_baselines, suite
+from tests.plugin.canned_session import VERDICTS, Canned, suite
 
 TESTS = (*VERDICTS, "error", "skipped")
 OPTIONS = {
@@ -35,21 +34,19 @@ def table() -> dict[str, dict[str, str]]:
     }
 
 
-@pytest.fixture(scope="module")
-def gate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("gate")
-    save_baselines(folder, *(name for name in VERDICTS if name != "no_baseline"))
-    return folder
+@pytest.fixture
+def canned(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Canned:
+    found = Canned(pytester, monkeypatch)
+    found.save()
+    return found
 
 
 @pytest.mark.parametrize("option", OPTIONS)
-def test_every_cell(gate: Path, option: str) -> None:
-    (gate / "test_suite.py").write_text(suite(*TESTS))
-    done = run_canned(gate, "-q", "--junitxml=junit.xml", *OPTIONS[option])
-    assert done.returncode == 1
-    cases = list(ElementTree.parse(gate / "junit.xml").iter("testcase"))
+def test_every_cell(canned: Canned, option: str) -> None:
+    done = canned.gate(suite(*TESTS), "--junitxml=junit.xml", *OPTIONS[option])
+    assert done.ret == 1
     found = {}
-    for case in cases:
+    for case in ElementTree.parse(canned.folder / "junit.xml").iter("testcase"):
         name = str(case.get("name")).partition("[")[0].removeprefix("test_")
         found[name] = "fails" if case.find("failure") is not None or case.find("error") is not None else "passes"
         verdicts = [each.get("value") for each in case.iter("property") if each.get("name") == "tfperf_verdict"]
@@ -63,8 +60,7 @@ def test_the_table_is_whole() -> None:
     assert {cell for column in table().values() for cell in column.values()} == {"passes", "fails"}
 
 
-def test_a_job_without_one_that_fails_is_green(gate: Path) -> None:
-    (gate / "test_suite.py").write_text(suite(*(name for name in TESTS if table()["default"][name] == "passes")))
-    done = run_canned(gate, "-q")
-    assert done.returncode == 0, done.stdout
-    assert "5 passed, 1 skipped" in done.stdout
+def test_a_job_without_one_that_fails_is_green(canned: Canned) -> None:
+    done = canned.gate(suite(*(name for name in TESTS if table()["default"][name] == "passes")))
+    assert done.ret == 0
+    done.assert_outcomes(passed=5, skipped=1)

@@ -6,13 +6,13 @@ that it is named after.
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+
+import pytest
+import scipy.special
+import scipy.stats
 
 from benchmarks.canned import CannedRuns
 from pytest_tfperf import plugin
@@ -25,6 +25,10 @@ from pytest_tfperf.runs import Progress
 from pytest_tfperf.session import PerfSession
 from pytest_tfperf.workloads.base import WorkloadDefinition
 
+_LOADED = (scipy.special, scipy.stats)
+"""Before the first pytest inside of this process, which forgets what it imported: NumPy cannot be loaded twice."""
+QUICK = ("-p", "no:cacheprovider", "-p", "no:benchmark", "-p", "no:xdist", "-p", "no:hypothesispytest")
+"""Without plugins that take seconds to load and play no part."""
 FACTORS = {"improved": 1.3, "regressed": 0.7}
 VERDICTS = ("improved", "unchanged", "regressed", "inconclusive", "no_baseline", "incomparable")
 LOG = "::error::from a log\n::set-env name=X::y\n100 % <b> | @all #1"
@@ -52,29 +56,26 @@ def suite(*names: str, saving: bool = False) -> str:
     return _HEAD + "".join(tests)
 
 
-def run_canned(folder: Path, *args: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a real pytest in this folder, with made up runs and on a machine without GPUs."""
-    root = Path(__file__).parents[2]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "PYTEST_"))}
-    path = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, "-m", "pytest", "-p", "tests.plugin.canned_session", "--rootdir", str(folder), *args]
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={**kept, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": "", **(env or {})},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+class Canned:
+    """Real pytests in a folder, inside of this process, with made up runs and on a machine without GPUs."""
 
+    def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = pytester.path
+        self._pytester = pytester
+        monkeypatch.setattr(plugin, "PerfSession", _session)
+        monkeypatch.setattr(ClusterLauncher, "warm_up", lambda self: None)
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+        for name in ("GITHUB_ACTIONS", "GITHUB_WORKSPACE", "GITHUB_STEP_SUMMARY"):
+            monkeypatch.delenv(name, raising=False)
 
-def save_baselines(folder: Path, *names: str) -> None:
-    """Store what a gate of these tests is held against."""
-    (folder / "test_suite.py").write_text(suite(*names, saving=True))
-    done = run_canned(folder, "--tfperf-save", "-q")
-    assert done.returncode == 0, done.stdout + done.stderr
-    (folder / "test_suite.py").write_text(suite(*names))
+    def gate(self, tests: str, *args: str) -> pytest.RunResult:
+        (self.folder / "test_suite.py").write_text(tests)
+        return self._pytester.runpytest_inprocess(*QUICK, *args)
+
+    def save(self) -> None:
+        """Store what the tests are held against that have a baseline."""
+        names = (name for name in VERDICTS if name != "no_baseline")
+        assert self.gate(suite(*names, saving=True), "--tfperf-save").ret == 0
 
 
 class NamedRuns(CannedRuns):
@@ -103,6 +104,6 @@ def _session(config: PerfConfig, progress: Progress) -> PerfSession:
 
 
 def pytest_load_initial_conftests() -> None:
-    """Only where this module is asked for as a plugin, in a process of its own: tests import it too."""
+    """Where this module is a plugin of a pytest in a process of its own."""
     plugin.PerfSession = _session  # type: ignore[assignment, misc]
     ClusterLauncher.warm_up = lambda self: None  # type: ignore[method-assign]

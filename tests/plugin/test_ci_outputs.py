@@ -11,17 +11,19 @@ import pytest
 
 from pytest_tfperf.fixtures import _set_properties
 from pytest_tfperf.recording import without_passwords
-from tests.plugin.canned_session import VERDICTS, run_canned, save_baselines, suite
+from tests.plugin.canned_session import Canned, suite
 
 IDENTITY = {"workload": "mlp", "strategy": "multi_worker_mirrored", "replicas": "2", "device": "cpu"}
 
 
-@pytest.fixture(scope="module")
-def gate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("workspace") / "sub"
-    folder.mkdir()
-    save_baselines(folder, *(name for name in VERDICTS if name != "no_baseline"))
-    return folder
+NAMES = ("regressed", "no_baseline", "unchanged", "error")
+
+
+@pytest.fixture
+def canned(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Canned:
+    found = Canned(pytester, monkeypatch)
+    found.save()
+    return found
 
 
 def properties(case: ElementTree.Element) -> dict[str, str]:
@@ -30,38 +32,39 @@ def properties(case: ElementTree.Element) -> dict[str, str]:
     return dict(found)
 
 
-def test_on_github(gate: Path) -> None:
-    (gate / "test_suite.py").write_text(suite("regressed", "no_baseline", "unchanged", "error"))
-    summary = gate.parent / "summary.md"
-    env = {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(gate.parent), "GITHUB_STEP_SUMMARY": str(summary)}
+def test_on_github(canned: Canned, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, summary = canned.folder.parent, canned.folder / "summary.md"
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(workspace))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     args = ("--color=yes", "-o", "junit_family=legacy", "--junitxml=junit.xml", "--tfperf-markdown=night.md")
-    done = run_canned(gate, *args, env=env)
-    assert done.returncode == 1
-    lines = [line for line in done.stdout.splitlines() if re.match(r"::(error|warning) ", line)]
-    starts = [line.partition("::mlp")[0].partition("::worker")[0] for line in lines]
-    assert starts == [
-        "::error file=sub/test_suite.py,line=3,title=regressed%3A test_suite.py%3A%3Atest_regressed[2]",
-        "::error file=sub/test_suite.py,line=21,title=error%3A test_suite.py%3A%3Atest_error[2]",
-        "::warning file=sub/test_suite.py,line=9,title=no_baseline%3A test_suite.py%3A%3Atest_no_baseline[2]",
+    done = canned.gate(suite(*NAMES), *args)
+    assert done.ret == 1
+    lines = [line for line in done.outlines if re.match(r"::(error|warning) ", line)]
+    file = f"{canned.folder.name}/test_suite.py"
+    assert [line.partition("::mlp")[0].partition("::worker")[0] for line in lines] == [
+        f"::error file={file},line=3,title=regressed%3A test_suite.py%3A%3Atest_regressed[2]",
+        f"::error file={file},line=21,title=error%3A test_suite.py%3A%3Atest_error[2]",
+        f"::warning file={file},line=9,title=no_baseline%3A test_suite.py%3A%3Atest_no_baseline[2]",
     ]
     assert not any("\x1b" in line for line in lines)
     assert "regressed, tolerance 3.0 %25%0A" in lines[0]
-    assert summary.read_text() == (gate / "night.md").read_text()
+    assert summary.read_text() == (canned.folder / "night.md").read_text()
     assert summary.read_text().startswith("## Training speed: 1 unchanged, 1 regressed, 1 no_baseline, 1 error\n")
-    assert f"job summary: {summary}" in done.stdout
-    check_junit(gate / "junit.xml")
+    assert any(f"job summary: {summary}" in line for line in done.outlines)
+    check_junit(canned.folder / "junit.xml")
 
 
-def test_elsewhere_nothing_of_it(gate: Path) -> None:
-    (gate / "test_suite.py").write_text(suite("regressed", "no_baseline", "unchanged", "error"))
-    summary = gate.parent / "not_here.md"
-    env = {"GITHUB_ACTIONS": "false", "GITHUB_STEP_SUMMARY": str(summary)}
-    done = run_canned(gate, "--junitxml=junit.xml", env=env)
-    assert done.returncode == 1
-    assert "::error file=" not in done.stdout
-    assert "::warning" not in done.stdout
+@pytest.mark.parametrize("family", ["xunit1", "xunit2"])
+def test_elsewhere_nothing_of_it(canned: Canned, monkeypatch: pytest.MonkeyPatch, family: str) -> None:
+    summary = canned.folder / "summary.md"
+    monkeypatch.setenv("GITHUB_ACTIONS", "false")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    done = canned.gate(suite(*NAMES), "-o", f"junit_family={family}", "--junitxml=junit.xml")
+    assert done.ret == 1
+    assert not [line for line in done.outlines if re.match("::(error|warning) ", line)]
     assert not summary.exists()
-    check_junit(gate / "junit.xml")
+    check_junit(canned.folder / "junit.xml")
 
 
 def check_junit(path: Path) -> None:

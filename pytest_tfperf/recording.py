@@ -54,10 +54,10 @@ def finish(session: pytest.Session, exit_status: int) -> None:
         return
     report = perf.overview(exit_status, without_passwords(config.invocation_params.args))
     if outputs.annotate:
-        from pytest_tfperf.report.github import annotations
+        from pytest_tfperf.report.github import annotation_lines
 
         workspace = os.environ.get("GITHUB_WORKSPACE", "")
-        config.stash[ANNOTATIONS] = annotations(report, root=config.rootpath, workspace=workspace)
+        config.stash[ANNOTATIONS] = annotation_lines(report, root=config.rootpath, workspace=workspace)
     config.stash[WRITTEN] = write_reports(report, outputs)
 
 

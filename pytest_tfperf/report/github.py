@@ -46,7 +46,7 @@ def append_summary(report: SessionReport, path: Path) -> None:
         file.write(gap + to_markdown(report, room).encode())
 
 
-def annotations(report: SessionReport, *, root: Path, workspace: str = "") -> tuple[str, ...]:
+def annotation_lines(report: SessionReport, *, root: Path, workspace: str = "") -> tuple[str, ...]:
     """Commands for the log that make annotations: an error for what failed, a warning for what is not decided.
 
     Args:

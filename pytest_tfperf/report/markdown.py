@@ -170,7 +170,7 @@ def _failures(ranked: tuple[Case, ...], cap: int | None) -> Iterator[_Piece]:
             f"<details{' open' if len(failed) == 1 else ''}><summary>{about}</summary>\n\n"
             f"{block(text if cap is None else shortened(text, cap))}\n\n</details>\n",
             _FAILED_TEXT,
-            "failure's text",
+            "failure text",
         )
 
 

@@ -26,7 +26,7 @@ def steps(file: Path) -> dict[str, str]:
     content = YAML(typ="safe").load(file)
     if file == GITLAB:
         jobs = {name: job for name, job in content.items() if isinstance(job, dict)}
-        return {name: "\n".join(job.get("script", job.get("before_script", []))) for name, job in jobs.items()}
+        return {name: "\n".join(job.get("script") or job["before_script"]) for name, job in jobs.items()}
     return dict(_github_steps(content))
 
 

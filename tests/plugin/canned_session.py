@@ -105,5 +105,5 @@ def _session(config: PerfConfig, progress: Progress) -> PerfSession:
 
 def pytest_load_initial_conftests() -> None:
     """Where this module is a plugin of a pytest in a process of its own."""
-    plugin.PerfSession = _session  # type: ignore[assignment, misc]
+    plugin.PerfSession = _session  # type: ignore[assignment, attr-defined]
     ClusterLauncher.warm_up = lambda self: None  # type: ignore[method-assign]

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.canned_report import canned_report
 from pytest_tfperf.errors import ReportError
 from pytest_tfperf.report.document import Case, SessionReport
-from pytest_tfperf.report.github import annotations, append_summary
+from pytest_tfperf.report.github import annotation_lines, append_summary
 from pytest_tfperf.report.markdown import to_markdown
 
 ROOT = Path("/work/repo/sub")
@@ -28,7 +28,7 @@ def of(report: SessionReport, word: str) -> Case:
 
 def told(report: SessionReport, *cases: Case) -> list[dict[str, str]]:
     """The annotations of these cases, as the runner reads them."""
-    return [read(line) for line in annotations(replace(report, cases=cases), root=ROOT, workspace="/work/repo")]
+    return [read(line) for line in annotation_lines(replace(report, cases=cases), root=ROOT, workspace="/work/repo")]
 
 
 def read(line: str) -> dict[str, str]:
@@ -126,7 +126,7 @@ def test_a_message_is_within_what_the_runner_takes(report: SessionReport) -> Non
     ],
 )
 def test_paths_are_those_of_the_repository(report: SessionReport, root: str, workspace: str, file: str) -> None:
-    lines = annotations(replace(report, cases=(of(report, "error"),)), root=Path(root), workspace=workspace)
+    lines = annotation_lines(replace(report, cases=(of(report, "error"),)), root=Path(root), workspace=workspace)
     assert read(lines[0])["file"] == file
 
 

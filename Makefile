@@ -21,7 +21,7 @@ lint: $(READY)
 
 # Logic and the plugin's behaviour in pytest, without clusters.
 unit: $(READY)
-	$(BIN)/python -m pytest -q -n 2 tests/unit tests/architecture tests/plugin tests/history
+	$(BIN)/python -m pytest -q -n 2 tests/unit tests/architecture tests/plugin tests/docs tests/history
 
 # The HTML report in a real Chromium.
 browser: $(READY) $(BROWSER)

@@ -13,11 +13,13 @@ from pytest_tfperf.cluster import Cluster, placements, set_logical_cpu_devices, 
 from pytest_tfperf.errors import RegressionFailure, UsageError
 from pytest_tfperf.measurement.clock import StepClock
 from pytest_tfperf.measurement.gpus import visible_gpus
+from pytest_tfperf.overview import judgement_of
 from pytest_tfperf.records.arm import SweepSpec
 from pytest_tfperf.records.comparison import ArmVerdict
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.records.run import Run
 from pytest_tfperf.records.task import Layout
+from pytest_tfperf.report.junit import PREFIX, Property, identity_properties, judgement_properties
 from pytest_tfperf.report.text import failure_text
 from pytest_tfperf.session import PerfSession
 from pytest_tfperf.telling import ArmReport
@@ -119,9 +121,18 @@ def tfperf(request: pytest.FixtureRequest, tfperf_replicas: int, tfperf_notebook
         )
     session = request.config.stash[SESSION]
     spec, replicas, workload = request.node.stash[ARM]
+    identity = identity_properties(spec.workload, spec.strategy, replicas, spec.device, spec.variant)
+    _set_properties(request.node, identity)
     report = session.report(spec, replicas, workload, request.node.nodeid)
+    _set_properties(request.node, identity + judgement_properties(judgement_of(report), report.result.environment.name))
     tfperf_notebook(report)
     return Measured(report, session)
+
+
+def _set_properties(item: pytest.Item, properties: tuple[Property, ...]) -> None:
+    """For the JUnit file and other plugins; a test that is run once more has them once."""
+    others = [given for given in item.user_properties if not str(given[0]).startswith(PREFIX)]
+    item.user_properties[:] = [*others, *properties]
 
 
 class WithoutBenchmark:

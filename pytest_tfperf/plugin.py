@@ -183,6 +183,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"tfperf: those of {perf.config.against} are in {perf.other_logs}")
     for written in config.stash.get(recording.WRITTEN, ()):
         terminalreporter.write_line(f"tfperf: {written.text}", red=written.failed)
+    terminalreporter.ensure_newline()
+    for annotation in config.stash.get(recording.ANNOTATIONS, ()):
+        terminalreporter.write_line(annotation)  # uncoloured: GitHub looks for it at the start of a line
     if not perf.views:
         return
     terminalreporter.section("tfperf")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+
 import pytest
 
 from pytest_tfperf.cases import TestCase
@@ -11,6 +14,8 @@ from pytest_tfperf.reporting import Written, write_reports
 
 WRITTEN = pytest.StashKey[tuple[Written, ...]]()
 """What became of each report, for the summary."""
+ANNOTATIONS = pytest.StashKey[tuple[str, ...]]()
+"""Lines that GitHub Actions makes annotations of."""
 
 
 def expect(items: list[pytest.Item]) -> None:
@@ -43,6 +48,18 @@ def finish(session: pytest.Session, exit_status: int) -> None:
     """Write the reports that were asked for."""
     config = session.config
     perf = config.stash[SESSION]
-    if perf.config.outputs and not config.option.collectonly:
-        report = perf.overview(exit_status, map(hide_passwords, config.invocation_params.args))
-        config.stash[WRITTEN] = write_reports(report, perf.config.outputs)
+    outputs = perf.config.outputs
+    if not (outputs or outputs.annotate) or config.option.collectonly:
+        return
+    report = perf.overview(exit_status, without_passwords(config.invocation_params.args))
+    if outputs.annotate:
+        from pytest_tfperf.report.github import annotation_lines
+
+        workspace = os.environ.get("GITHUB_WORKSPACE", "")
+        config.stash[ANNOTATIONS] = annotation_lines(report, root=config.rootpath, workspace=workspace)
+    config.stash[WRITTEN] = write_reports(report, outputs)
+
+
+def without_passwords(arguments: Iterable[str]) -> tuple[str, ...]:
+    """A command line with *** for the passwords of URLs in it: reports are shown to more people than a shell is."""
+    return tuple(hide_passwords(str(argument)) for argument in arguments)

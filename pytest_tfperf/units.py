@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from math import floor, isfinite, log10
 
 
@@ -62,3 +63,11 @@ def format_points(fraction: float) -> str:
 def plural(count: int, noun: str) -> str:
     """``1 round``, ``5 rounds``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def plain_decimal(value: float, digits: int = 6) -> str:
+    """A number for programs that plot it: `digits` significant digits, no unit, no exponent; empty if not finite."""
+    if not isfinite(value):
+        return ""
+    text = f"{Decimal(f'{value:.{digits}g}'):f}"
+    return "0" if float(text) == 0 else text

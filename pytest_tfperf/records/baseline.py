@@ -18,6 +18,7 @@ class Provenance:
     commit: str
     """Git commit of the measured checkout; empty outside a repository."""
     dirty: bool
+    """Whether the checkout had uncommitted changes."""
     test: str
     """Node id of the test that was measured."""
 
@@ -30,12 +31,17 @@ class BaselineSession:
     """
 
     provenance: Provenance
+    """Where it comes from."""
     soft: Mapping[str, str]
     """The environment's soft keys, as they were then."""
     reference_throughput: tuple[float, ...]
+    """T(1), examples/s."""
     reference_step_time: tuple[float, ...]
+    """Seconds."""
     throughput: tuple[float, ...]
+    """T(N), examples/s of the whole job."""
     step_time: tuple[float, ...]
+    """Seconds."""
     run_seconds: tuple[float, float] | None = None
     """What a whole run took, of the reference and of the arm: how long a gate will take. None in older files."""
 
@@ -45,10 +51,15 @@ class BaselineEntry:
     """What is stored of one arm and its reference: the sessions that measured them, and what they measured."""
 
     workload: str
+    """Name of the workload."""
     strategy: str
+    """Name of the strategy."""
     variant: str | None
+    """Name that the test gave it; None without one."""
     replicas: int
+    """N of T(N)."""
     definition: Mapping[str, Scalar]
+    """What was measured: batch, precision, options and so on."""
     hard: Mapping[str, str | int]
     """The environment's hard keys."""
     sessions: tuple[BaselineSession, ...]

@@ -27,10 +27,14 @@ class Figure:
     """A value with its interval; examples/s of the whole job, seconds, or a ratio."""
 
     value: float
+    """Geometric mean over the runs."""
     low: float | None
-    """None, as `high`, where one run shows no noise."""
+    """Lower end of the interval; None where one run shows no noise."""
     high: float | None
+    """Upper end, as `low`."""
     confidence: float
+    """Of the interval, a fraction: 0.95 for what was measured, for a change what an alarm asks for; 1 with no
+    interval."""
     n: int
     """Runs it was made from."""
     text: str
@@ -44,8 +48,11 @@ class Task:
     task: str
     """``worker:0``."""
     host: int
+    """Which of the cluster's hosts it ran on, from 0: network namespaces of one machine where links are shaped."""
     replicas: int
+    """Copies of the model that it trains."""
     examples_per_step: int
+    """All its replicas' together."""
     windows: tuple[tuple[float, float, int], ...]
     """Start and end, monotonic seconds, and steps of each timed window."""
     own_step_time: float | None
@@ -57,6 +64,7 @@ class Task:
     phases: Mapping[str, float]
     """Seconds of each phase of its start."""
     facts: Mapping[str, str]
+    """What else it told of its step, by name: where variables lie, bytes, links."""
 
     @property
     def step_times(self) -> tuple[float, ...]:
@@ -69,14 +77,19 @@ class MeasuredRun:
     """One run of an arm in fresh processes."""
 
     round: int
+    """From 1."""
     throughput: float
+    """Examples/s of the whole job."""
     step_time: float
+    """Seconds that a replica needs for a step."""
     seconds: float
     """What all of it took, start-up included."""
     attempts: int
     """Runs that were made to get this one; those before it were disturbed."""
     disturbances: tuple[str, ...]
+    """What disturbed it and could not be avoided by making it again, in words."""
     warnings: tuple[str, ...]
+    """What is odd about it, in words."""
     tasks: tuple[Task, ...]
     """The tasks that train; empty for a run of another revision, which tells its speed alone."""
 
@@ -88,9 +101,13 @@ class MeasuredArm:
     label: str
     """``T(1)`` for the reference, ``T(4)``, ``T(4) ps_async`` for what T(4) is held against."""
     role: Literal["reference", "measured", "versus"]
+    """`reference` is T(1), `measured` an arm of the test, `versus` what one is held against."""
     strategy: str
+    """Its own: that of a reference is mostly `single`."""
     replicas: int
+    """Its own: 1 for the reference."""
     runs: tuple[MeasuredRun, ...]
+    """One for each round that could be measured."""
     against: tuple[MeasuredRun, ...] = ()
     """The same at the other revision, in the same rounds."""
     error: str = ""
@@ -106,12 +123,19 @@ class MeasuredSweep:
     test: str
     """Node id without the replica count."""
     workload: str
+    """Name of the workload."""
     strategy: str
+    """Name of the strategy that is measured."""
     variant: str | None
+    """Name that the test gives its baseline; null without one."""
     device: Literal["cpu", "gpu"]
+    """What its replicas ran on."""
     definition: Mapping[str, Scalar]
+    """What a baseline must have measured too to be comparable: batch, precision, options and so on."""
     rounds: int
+    """Rounds that were measured."""
     seconds: float
+    """What measuring it took."""
     arms: tuple[MeasuredArm, ...]
     """The reference first."""
 
@@ -121,16 +145,23 @@ class ComparedMetric:
     """One metric against its baseline."""
 
     metric: Metric
+    """`reference` is T(1), `throughput` T(N), `efficiency` E(N)."""
     label: str
+    """``T(1)``, ``T(4)``, ``E(4)``."""
     baseline: Figure
+    """What is stored, or was measured of the other revision."""
     now: Figure
+    """What was measured."""
     change: Figure
     """now / baseline; below 1 is worse."""
     tolerance: float
+    """Largest relative loss that is no regression, a fraction."""
     verdict: Verdict
+    """Of this figure alone."""
     excused: bool
     """True for an E(N) that decides nothing."""
     reason: str
+    """Why, in words, where that is not plain; empty otherwise."""
 
 
 @dataclass(frozen=True)
@@ -138,10 +169,15 @@ class JudgedFloor:
     """E(N) or S(N) against its floor."""
 
     label: str
+    """``E(4)`` or ``S(4)``."""
     floor: float
+    """The least that it may be, a ratio."""
     origin: str
+    """Where the floor was set: the test or the baseline's file."""
     now: Figure
+    """What was measured."""
     verdict: Verdict
+    """`unchanged` where it is met for sure, `regressed` where it is missed for sure, else `inconclusive`."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +185,7 @@ class Judgement:
     """What was decided of a test's arm, and everything that was known to decide it."""
 
     verdict: Verdict
+    """Of the arm: the worst of its figures' and floors'."""
     view: ArmView
     """As people read it."""
     reference: Figure
@@ -162,9 +199,13 @@ class Judgement:
     speedup: Figure | None
     """S(N): throughput over that of what it is held against, the strategy `versus`."""
     versus: str
+    """Strategy that S(N) is the ratio to; empty without one."""
     metrics: tuple[ComparedMetric, ...]
+    """T(1), T(N) and E(N) against the baseline; empty where there is none to compare with."""
     floors: tuple[JudgedFloor, ...]
+    """E(N) and S(N) against their floors, where there are such."""
     reasons: tuple[str, ...]
+    """Why, in words, the most important first."""
     baseline: BaselineEntry | None
     """The sessions it was judged against, with their runs."""
     changes: tuple[tuple[str, str | None, str | None], ...]
@@ -180,13 +221,21 @@ class Case:
     test: str
     """Node id without the replica count: the sweep it belongs to."""
     replicas: int
+    """N of T(N)."""
     workload: str
+    """Name of the workload."""
     strategy: str
+    """Name of the strategy."""
     variant: str | None
+    """Name that the test gives its baseline; null without one."""
     device: Literal["cpu", "gpu"]
+    """What its replicas run on."""
     file: str
+    """Relative to pytest's rootdir."""
     line: int
+    """Of the test's definition, from 1."""
     outcome: Outcome
+    """What became of the test; it passes with any verdict but `regressed`, unless an option is stricter."""
     judgement: Judgement | None = None
     """None where nothing was measured."""
     text: str = ""
@@ -212,7 +261,9 @@ class Place:
     name: str
     """Of the baselines' folder."""
     hard: Mapping[str, str | int]
+    """What chooses the baseline: device model and count, cores, interconnect."""
     soft: Mapping[str, str]
+    """Versions and settings that are told where they changed."""
 
 
 @dataclass(frozen=True)
@@ -220,11 +271,15 @@ class Settings:
     """What a verdict depends on beside the measurements."""
 
     tolerance: float
+    """Largest relative loss that is no regression, a fraction, where a test does not say otherwise."""
     rounds: int
     """Most rounds of a gate, where a test does not say otherwise."""
     window_seconds: float
+    """Length of each timed window."""
     strict: bool
+    """Whether what is not decided fails a test."""
     save: bool
+    """Whether baselines were to be written."""
     smoke: str
     """Why nothing was to be judged; empty in earnest."""
 
@@ -234,23 +289,29 @@ class SessionReport:
     """One session of pytest, as far as it measured."""
 
     schema_version: int
+    """Of this layout; 1 is the first."""
     plugin: str
     """Version of pytest-tfperf."""
     started: str
     """UTC, ISO 8601 to the second."""
     seconds: float
+    """What the session took, pytest's start to its end."""
     exit_status: int
     """pytest's."""
     arguments: tuple[str, ...]
-    """Of pytest's command line."""
+    """Of pytest's command line; passwords in URLs are ***."""
     commit: str
+    """Git commit of the checkout that was measured; empty outside a repository."""
     dirty: bool
+    """Whether it had uncommitted changes."""
     against: str
     """The other revision; empty where baselines were judged against."""
     settings: Settings
+    """What verdicts depended on."""
     places: Mapping[str, Place]
     """By device, ``cpu`` or ``gpu``: those on which something was measured."""
     sweeps: tuple[MeasuredSweep, ...]
+    """What was measured, one for each test function."""
     cases: tuple[Case, ...]
     """In the order of the session."""
     findings: tuple[str, ...]

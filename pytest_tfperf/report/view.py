@@ -20,13 +20,21 @@ class Row:
     """One figure: then, now and the difference, as text."""
 
     label: str
+    """``T(1)``, ``T(4)``, ``E(4)``, ``S(4)``."""
     unit: str
+    """Of what is beside it; empty for a ratio."""
     baseline: str
+    """Empty where there is nothing to compare with."""
     now: str
+    """What was measured."""
     change: str
+    """In percent, or points of an efficiency."""
     interval: str
+    """Of the change, in the same unit."""
     verdict: str
+    """With what there is to say of it, for instance its tolerance."""
     severity: Verdict | None
+    """What colours the row; null for none."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +42,19 @@ class ArmView:
     """Everything a reader gets to see of one arm."""
 
     title: str
+    """Workload, strategy and devices."""
     verdict: Verdict
+    """Of the arm."""
     rows: tuple[Row, ...]
+    """The table."""
     notes: tuple[str, ...]
+    """What there is to say, a sentence or more each."""
     details: tuple[str, ...]
     """What is known of the arm beyond its speed: variables, bytes, links."""
     legend: str
+    """What +- and [ ] mean."""
     footer: str
+    """Rounds, time, and the command that measures it again."""
     before: str = "baseline"
     """What the figures are held against, for the column's head."""
     findings: tuple[str, ...] = ()

@@ -1,0 +1,108 @@
+"""What a real pytest gives to GitHub Actions and writes into its JUnit file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+
+from pytest_tfperf.fixtures import _set_properties
+from pytest_tfperf.recording import without_passwords
+from tests.plugin.canned_session import Canned, suite
+
+IDENTITY = {"workload": "mlp", "strategy": "multi_worker_mirrored", "replicas": "2", "device": "cpu"}
+
+
+NAMES = ("regressed", "no_baseline", "unchanged", "error")
+
+
+@pytest.fixture
+def canned(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Canned:
+    found = Canned(pytester, monkeypatch)
+    found.save()
+    return found
+
+
+def properties(case: ElementTree.Element) -> dict[str, str]:
+    found = [(str(each.get("name")), str(each.get("value"))) for each in case.findall("properties/property")]
+    assert len(dict(found)) == len(found), "each once"
+    return dict(found)
+
+
+def test_on_github(canned: Canned, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, summary = canned.folder.parent, canned.folder / "summary.md"
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(workspace))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    args = ("--color=yes", "-o", "junit_family=legacy", "--junitxml=junit.xml", "--tfperf-markdown=night.md")
+    done = canned.gate(suite(*NAMES), *args)
+    assert done.ret == 1
+    lines = [line for line in done.outlines if re.match(r"::(error|warning) ", line)]
+    file = f"{canned.folder.name}/test_suite.py"
+    assert [line.partition("::mlp")[0].partition("::worker")[0] for line in lines] == [
+        f"::error file={file},line=3,title=regressed%3A test_suite.py%3A%3Atest_regressed[2]",
+        f"::error file={file},line=21,title=error%3A test_suite.py%3A%3Atest_error[2]",
+        f"::warning file={file},line=9,title=no_baseline%3A test_suite.py%3A%3Atest_no_baseline[2]",
+    ]
+    assert not any("\x1b" in line for line in lines)
+    assert "regressed, tolerance 3.0 %25%0A" in lines[0]
+    assert summary.read_text() == (canned.folder / "night.md").read_text()
+    assert summary.read_text().startswith("## Training speed: 1 unchanged, 1 regressed, 1 no_baseline, 1 error\n")
+    assert any(f"job summary: {summary}" in line for line in done.outlines)
+    check_junit(canned.folder / "junit.xml")
+
+
+@pytest.mark.parametrize("family", ["xunit1", "xunit2"])
+def test_elsewhere_nothing_of_it(canned: Canned, monkeypatch: pytest.MonkeyPatch, family: str) -> None:
+    summary = canned.folder / "summary.md"
+    monkeypatch.setenv("GITHUB_ACTIONS", "false")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    done = canned.gate(suite(*NAMES), "-o", f"junit_family={family}", "--junitxml=junit.xml")
+    assert done.ret == 1
+    assert not [line for line in done.outlines if re.match("::(error|warning) ", line)]
+    assert not summary.exists()
+    check_junit(canned.folder / "junit.xml")
+
+
+def check_junit(path: Path) -> None:
+    (root,) = ElementTree.parse(path).getroot()
+    cases = {str(case.get("name")).removeprefix("test_").removesuffix("[2]"): case for case in root.iter("testcase")}
+    assert (root.get("failures"), root.get("errors")) == ("1", "1")
+    for name, case in cases.items():
+        found = properties(case)
+        assert {key: found[f"tfperf_{key}"] for key in IDENTITY} == IDENTITY
+        assert found["tfperf_variant"] == name
+        if name == "error":
+            assert set(found) == {f"tfperf_{key}" for key in (*IDENTITY, "variant")}
+            continue
+        assert found["tfperf_verdict"] == name
+        assert float(found["tfperf_throughput_low"]) < float(found["tfperf_throughput"])
+        assert ("tfperf_change" in found) == (name != "no_baseline")
+    assert float(properties(cases["regressed"])["tfperf_change"]) == pytest.approx(-0.3, abs=0.02)
+    assert float(properties(cases["unchanged"])["tfperf_change"]) == pytest.approx(0, abs=0.02)
+
+
+def test_a_test_that_is_run_once_more_has_its_properties_once() -> None:
+    item = SimpleNamespace(user_properties=[("mine", 1), ("tfperf_verdict", "inconclusive")])
+    _set_properties(item, (("tfperf_verdict", "unchanged"),))  # type: ignore[arg-type]
+    assert item.user_properties == [("mine", 1), ("tfperf_verdict", "unchanged")]
+
+
+def test_reports_have_no_passwords() -> None:
+    given = [
+        "--tfperf-history",
+        "postgresql://me:se:cr@t@db/perf",
+        "--x=https://:tok@host",
+        "a::b[1:2@3]",
+        "sqlite:///x",
+    ]
+    assert without_passwords(given) == (
+        "--tfperf-history",
+        "postgresql://me:***@db/perf",
+        "--x=https://:***@host",
+        "a::b[1:2@3]",
+        "sqlite:///x",
+    )

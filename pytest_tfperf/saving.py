@@ -119,7 +119,7 @@ def outdated_by(verdict: ArmVerdict) -> Outdated | None:
     differing = [
         f"{metric.comparison.label} {metric.verdict} by {format_percent(abs(metric.comparison.change.value - 1))}"
         for metric in verdict.metrics
-        if metric.verdict is Verdict.IMPROVED or (metric.verdict is Verdict.REGRESSED and not metric.excused)
+        if metric.verdict in (Verdict.IMPROVED, Verdict.REGRESSED) and not metric.excused
     ]
     if verdict.baseline is None or not differing:
         return None

@@ -53,6 +53,17 @@ def test_a_baseline_of_several_sessions_names_the_newest() -> None:
     assert "Since the newest of 3 sessions, 2026-11-20 (a1b2c3d): tensorflow 2.20.0 -> 2.21.0, nccl" in text
 
 
+def test_what_both_lost_has_a_row_only_where_it_says_more_than_they_do() -> None:
+    runs, alike = (1.012, 0.991, 1.004, 0.988, 1.006), (1.004, 0.998, 1.0)
+    both = failure_text(view_of(judged(one=5700 / 1.05, four=20500 / 1.05, noise=runs, sessions=alike)))
+    assert "T(1) x T(4)  examples/s" in both
+    assert "T(1) and T(4) taken together lost 4.8 %, more than noise and days explain." in both
+    assert "; as far as sessions differ, " in both
+    one = failure_text(view_of(judged(four=20500 / 1.05, noise=runs, sessions=alike)))
+    assert "T(4)  examples/s" in one
+    assert "T(1) x T(4)" not in one
+
+
 def test_no_baseline_shows_what_was_measured() -> None:
     text = failure_text(view_of(judged(missing="no baseline of resnet50 for this machine")))
     assert "NO_BASELINE" in text

@@ -45,7 +45,7 @@ $(BROWSER): $(READY)
 	$(BIN)/python -m tools.browser
 	touch $(BROWSER)
 
-# What docs/verdicts.md claims, measured anew: about an hour of processor time. Its peers need other versions of NumPy and so on.
+# What docs/verdicts.md claims, measured anew: about three hours of processor time. Its peers need other versions of NumPy and so on.
 proof:
 	$(PYTHON) -m venv $(VENV)-proof
 	$(VENV)-proof/bin/python -m pip install --quiet --disable-pip-version-check -e ".[proof]"

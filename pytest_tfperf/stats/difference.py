@@ -126,11 +126,13 @@ def _half_width_of_days(found: Difference, chance: float) -> float:
 
     Sessions that differ by more than their runs explain (F test) show how much days differ. Where they do not, they may
     still have agreed by luck: then as much is allowed for as the test would just have let pass, which they rarely do
-    where days differ, so that the chance may be larger.
+    where days differ, so that the chance may be larger. Two that agree are taken as one.
     """
     alike = _f_quantile(found.between_freedom, found.within_freedom, LOOKS_APART) * found.between_of_runs
     if found.between > alike:
         return _t_quantile(found.between_freedom, chance) * sqrt(found.between)
+    if found.between_freedom < 2:
+        return 0.0  # two that agree say no less than one alone, which knows of no days: more would be believed of one
     return _t_quantile(found.between_freedom, min(0.5, AGREE * chance)) * sqrt(alike)
 
 

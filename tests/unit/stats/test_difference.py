@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import exp, inf, log, sqrt
 from typing import Any
@@ -198,19 +198,23 @@ def test_what_sessions_differ_by_has_a_chance_of_its_own(shifts: list[float], er
 
 
 def test_sessions_that_are_apart_and_sessions_that_agree() -> None:
-    """By hand: two of 8 runs each, 0.3 % and 3 % apart, with runs that vary by 1 %."""
-    runs = [0.01, -0.01] * 4  # a variance of 1e-4 x 8/7
+    """By hand: three of 8 runs each, 0.3 % and 3 % apart, with runs that vary by 1 %."""
+    runs = [0.01, -0.01] * 4
 
-    def width(apart: float) -> float:
-        before = [[exp(r + apart / 2) for r in runs], [exp(r - apart / 2) for r in runs]]
+    def width(apart: float, sessions: Sequence[int]) -> float:
+        before = [[exp(r + apart * place / 2) for r in runs] for place in sessions]
         return half_width(difference([exp(r) for r in runs], before), 0.4, 0.01)
 
-    noise = difference([exp(r) for r in runs], [[exp(r) for r in runs]] * 2)
-    let_pass = f.ppf(1 - LOOKS_APART, 1, noise.within_freedom) * noise.between_of_runs
+    noise = difference([exp(r) for r in runs], [[exp(r) for r in runs]] * 3)
+    assert noise.between_of_runs == pytest.approx(noise.run_variance / noise_left(runs) * 4 / 3)
+    let_pass = f.ppf(1 - LOOKS_APART, 2, noise.within_freedom) * noise.between_of_runs
     for apart in (0.001, 0.003):
-        assert width(apart) == pytest.approx(t.ppf(1 - AGREE * 0.01, 1) * sqrt(let_pass))
-    assert width(0.03) == pytest.approx(t.ppf(0.99, 1) * sqrt(0.03**2 / 2 * 1.5))
-    assert noise.between_of_runs == pytest.approx(noise.run_variance / noise_left(runs) * 1.5)
+        assert width(apart, (-1, 0, 1)) == pytest.approx(t.ppf(1 - AGREE * 0.01, 2) * sqrt(let_pass))
+    assert width(0.03, (-1, 0, 1)) == pytest.approx(t.ppf(0.99, 2) * 0.015 * sqrt(4 / 3))
+    # Two that agree are as one: the noise of the runs is all. Two that do not leave next to everything open.
+    two = difference([exp(r) for r in runs], [[exp(r) for r in runs]] * 2)
+    assert width(0.003, (-1, 1)) == pytest.approx(t.ppf(0.6, two.within_freedom) * sqrt(two.within))
+    assert width(0.03, (-1, 1)) == pytest.approx(t.ppf(0.99, 1) * 0.03 / sqrt(2) * sqrt(1.5))
 
 
 def noise_left(runs: list[float]) -> int:

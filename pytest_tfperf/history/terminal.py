@@ -60,6 +60,8 @@ def summary_line(arms: Sequence[ArmText]) -> Line:
     states = [change.state for arm in arms for metric in arm.metrics for change in metric.changes]
     if not states:
         looked = sum(not arm.note for arm in arms)
+        if not looked:
+            return f"{plural(len(arms), 'arm')}, none with nights enough to look for change points", ""
         return f"{plural(len(arms), 'arm')}, no change point in the {looked} with nights enough", ""
     parts = [f"{states.count(state)} {word}" for state, word in _COUNTED if state in states]
     colour: Colour = "red" if "open" in states else ""

@@ -244,9 +244,16 @@ class Case:
     @property
     def headline(self) -> str:
         """One line for lists of failures; empty where it passed."""
-        if self.outcome == "failed" and self.judgement is not None:
+        if self.judgement is not None and self.text.startswith(self.judgement.view.title):
             return self.judgement.view.headline
-        return self.text.partition("\n")[0]
+        return self.reason
+
+    @property
+    def reason(self) -> str:
+        """The first line of the text that says something: of a traceback the error, which pytest marks with an E."""
+        lines = self.text.splitlines()
+        errors = (line[1:].strip() for line in lines if line.startswith("E "))
+        return next(filter(None, errors), lines[0] if lines else "")
 
     @property
     def word(self) -> str:

@@ -186,7 +186,7 @@ def _told(case: Case) -> str:
     if case.judgement is None or case.outcome != "failed":
         return case.headline[:300]
     moved = [f"{row.label} {row.change or row.now}" for row in _bad(case.judgement)]
-    return ", ".join(moved) or case.text.partition("\n")[0][:300]
+    return ", ".join(moved) or case.reason[:300]
 
 
 def _bad(judgement: Judgement) -> list[Row]:

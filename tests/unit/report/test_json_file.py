@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,24 @@ def test_it_has_all_that_a_session_can_show(report: SessionReport) -> None:
     assert len(arm.runs[0].tasks) == failed.replicas
     assert failed.judgement.baseline is not None
     assert len(failed.judgement.baseline.sessions) == 5
+
+
+TRACEBACK = """tfperf = <Measured object at 0x7f8e0f73ac50>
+
+    def test_own(tfperf):
+>       assert tfperf.throughput > 1e9
+E       assert 1095.8 > 1000000000.0
+E        +  where 1095.8 = <Measured object at 0x7f8e0f73ac50>.throughput
+
+perf_tests/test_small.py:18: AssertionError"""
+
+
+def test_the_headline_of_a_test_that_failed_by_its_own_assertion_is_what_it_asserted(report: SessionReport) -> None:
+    passed = next(case for case in report.cases if case.outcome == "passed")
+    assert passed.headline == ""
+    own = replace(passed, outcome="failed", text=TRACEBACK)
+    assert own.headline == "assert 1095.8 > 1000000000.0"
+    assert replace(passed, judgement=None, outcome="error", text="worker:3 died\nmore").headline == "worker:3 died"
 
 
 def test_intervals_that_are_not_known_are_null(tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ EACH = 0.05
 OWN_SHARE = 0.5
 """Share of a figure's loss that E(N) must show for the loss to be that figure's own."""
 
+UNKNOWN_DAYS = 0.04
+"""What a day is taken to do to T(1) and T(N) at most, on a log scale, until three sessions say what it does here."""
+
 
 @dataclass(frozen=True)
 class Errors:
@@ -125,14 +128,14 @@ def compare_arm(
 ) -> tuple[Comparison, ...]:
     """T(1), T(N) and E(N) against the saved sessions, or against runs of the same rounds where there are such.
 
-    Only T(1) for an arm that is its own reference. Against several sessions also what T(1) and T(N) have in common:
+    Only T(1) for an arm that is its own reference. Against saved sessions also what T(1) and T(N) have in common:
     half of the noise of their runs is gone from it, and all of a slowdown of both is in it.
     """
     count = baseline.replicas
     before = [(each.reference_throughput, each.throughput) for each in baseline.sessions]
     if against is not None:
         before = [(against.reference, against.throughput)]
-    paired, several = against is not None, len(before) > 1
+    paired = against is not None
 
     def compare(
         metric: Metric, name: str, of: Callable[[Sequence[float], Sequence[float]], Sequence[float]]
@@ -145,7 +148,7 @@ def compare_arm(
         return (reference,)
     throughput = compare("throughput", label, lambda one, own: own)
     efficiency = compare("efficiency", f"E({count})", lambda one, own: efficiencies(one, own, count))
-    if not several:
+    if paired:
         return reference, throughput, efficiency
     return (
         _seen_beside(reference, efficiency, errors, rises=True),
@@ -159,7 +162,7 @@ def compare_arm(
 
 
 def _seen_beside(figure: Comparison, efficiency: Comparison, errors: Errors, *, rises: bool) -> Comparison:
-    """T(1) or T(N) against several sessions, in the light of E(N), which says whether it moved alone.
+    """T(1) or T(N) against saved sessions, in the light of E(N), which says whether it moved alone.
 
     A day that is slower or faster is so for both, and E(N) does not show it. So a loss that E(N) shows, for the most
     part, may be one that days explain more often: as much more as noise rarely lets E(N) move with it.
@@ -169,7 +172,12 @@ def _seen_beside(figure: Comparison, efficiency: Comparison, errors: Errors, *, 
         return replace(figure, alone=False)
     day = min(0.5, RARER * errors.day)
     change = interval(figure.difference, errors.alarm, day)
-    return replace(figure, change=change, day_confidence=1 - 2 * day, alone=True)
+    return replace(figure, change=change, day_confidence=figure.day_confidence and 1 - 2 * day, alone=True)
+
+
+def unknown_days(metric: Metric, found: Difference) -> float:
+    """What days are taken to do to a figure, on a log scale, where too few sessions are saved to know; not to E(N)."""
+    return 0.0 if metric == "efficiency" or found.between_freedom > 1 else UNKNOWN_DAYS
 
 
 def _of_runs(comparison: Comparison, chance: float) -> float:
@@ -205,7 +213,7 @@ def _compare(
             there.value * shift, there.low * shift, there.high * shift, _SHOWN_CONFIDENCE, sum(map(len, before))
         ),
         now=here,
-        change=interval(found, alarm, day),
+        change=interval(found, alarm, day, least=0.0 if paired else unknown_days(metric, found)),
         assured=assured,
         difference=found,
         sessions=0 if paired else len(before),

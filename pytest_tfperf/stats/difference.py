@@ -132,13 +132,13 @@ def _half_width_of_days(found: Difference, chance: float) -> float:
     if found.between > alike:
         return _t_quantile(found.between_freedom, chance) * sqrt(found.between)
     if found.between_freedom < 2:
-        return 0.0  # two that agree say no less than one alone, which knows of no days: more would be believed of one
+        return 0.0  # else less would be found against two that agree than against one alone, which knows of no days
     return _t_quantile(found.between_freedom, min(0.5, AGREE * chance)) * sqrt(alike)
 
 
-def interval(found: Difference, error: float, day: float | None = None) -> Estimate:
-    """The ratio with its two-sided interval, `error` on each side; `day` as `half_width` has it."""
-    half = half_width(found, error, day)
+def interval(found: Difference, error: float, day: float | None = None, least: float = 0.0) -> Estimate:
+    """The ratio with its two-sided interval, `error` on each side; `day` as `half_width` has it, `least` its least."""
+    half = max(least, half_width(found, error, day))
     return Estimate(
         bounded_exp(found.log_ratio),
         bounded_exp(found.log_ratio - half),

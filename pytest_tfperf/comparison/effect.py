@@ -164,11 +164,13 @@ def compare_arm(
 def _seen_beside(figure: Comparison, efficiency: Comparison, errors: Errors, *, rises: bool) -> Comparison:
     """T(1) or T(N) against saved sessions, in the light of E(N), which says whether it moved alone.
 
-    A day that is slower or faster is so for both, and E(N) does not show it. So a loss that E(N) shows, for the most
-    part, may be one that days explain more often: as much more as noise rarely lets E(N) move with it.
+    A day that is slower or faster is so for both, and E(N) does not show it. So days are less of an excuse for what
+    E(N) shows for the most part. `rises`: E(N) goes up as the figure alone goes down.
     """
-    shift = efficiency.difference.log_ratio if rises else -efficiency.difference.log_ratio
-    if shift <= max(_of_runs(efficiency, ALONE), OWN_SHARE * -figure.difference.log_ratio):
+    moved, seen = figure.difference.log_ratio, efficiency.difference.log_ratio
+    # How far E(N) went where it goes as this figure alone gets slower, or faster.
+    toward = seen if rises == (moved < 0) else -seen
+    if toward <= max(_of_runs(efficiency, ALONE), OWN_SHARE * abs(moved)):
         return replace(figure, alone=False)
     day = min(0.5, RARER * errors.day)
     change = interval(figure.difference, errors.alarm, day)

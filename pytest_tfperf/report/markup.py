@@ -45,7 +45,8 @@ def code(text: str) -> str:
     text = one_line(text)
     if text and not re.search(r"[`|\\]", text):
         return f"`{text}`"
-    return f"<code>{re.sub(r'[^a-zA-Z0-9 ]', lambda match: f'&#{ord(match[0])};', text)}</code>"
+    # Links are looked for in here, unlike between backticks.
+    return f"<code>{re.sub(r'[^a-zA-Z0-9 ]', lambda match: f'&#{ord(match[0])};', _unlinked(text))}</code>"
 
 
 def html_line(text: str) -> str:

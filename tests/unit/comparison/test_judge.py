@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import log
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tfperf.comparison.effect import UNKNOWN_DAYS
 from pytest_tfperf.comparison.judge import hypotheses_of, judge_arm
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.diagnosis.moved import what_moved
@@ -18,7 +21,9 @@ from tests.unit.canned import DEFINITION, FOUR, NOISE, baseline, judged, runs
 
 
 def by_label(verdict: ArmVerdict) -> dict[str, str]:
-    return {metric.comparison.label: str(metric.verdict) for metric in verdict.metrics}
+    """Verdicts of all but what T(1) and T(N) have in common, where that decides nothing."""
+    told = [metric for metric in verdict.metrics if metric.comparison.metric != "common" or not metric.excused]
+    return {metric.comparison.label: str(metric.verdict) for metric in told}
 
 
 def test_identical_code_is_unchanged() -> None:
@@ -47,7 +52,9 @@ def test_a_slower_reference_fails_though_efficiency_rose() -> None:
 
 def test_a_slower_model_is_told_from_slower_scaling() -> None:
     verdict = judged(one=5000, four=20500 * 5000 / 5700)
-    assert by_label(verdict) == {"T(1)": "regressed", "T(4)": "regressed", "E(4)": "unchanged"}
+    assert by_label(verdict) == {
+        "T(1)": "regressed", "T(4)": "regressed", "E(4)": "unchanged", "T(1) x T(4)": "regressed",
+    }  # fmt: skip
     assert "the loss is in the model, not in scaling" in what_moved(verdict)
 
 
@@ -140,7 +147,7 @@ def test_an_efficiency_that_is_open_where_t1_and_tn_are_decided_decides_nothing(
     assert by_label(verdict) == {"T(1)": "unchanged", "T(4)": "unchanged", "E(4)": "inconclusive"}
     assert verdict.verdict is Verdict.UNCHANGED
     assert verdict.reasons == ()
-    assert [metric.excused for metric in verdict.metrics] == [False, False, True]
+    assert [metric.excused for metric in verdict.metrics] == [False, False, True, True]
 
 
 def test_sessions_that_differ_make_uncertain_what_a_day_could_do_and_no_more() -> None:
@@ -149,7 +156,7 @@ def test_sessions_that_differ_make_uncertain_what_a_day_could_do_and_no_more() -
     apart = judged(four=18000, sessions=(0.98, 1.0, 1.02))
     assert by_label(judged(four=18000, sessions=(1.0, 1.0, 1.0)))["T(4)"] == "regressed"
     assert by_label(apart) == {
-        "T(1)": "inconclusive", "T(4)": "regressed", "E(4)": "regressed", "T(1) x T(4)": "inconclusive",
+        "T(1)": "inconclusive", "T(4)": "regressed", "E(4)": "regressed",
     }  # fmt: skip
     assert any("3 saved sessions differ too much among themselves" in reason for reason in apart.reasons)
 
@@ -172,7 +179,8 @@ def test_what_both_lost_is_found_against_few_sessions_that_are_alike() -> None:
 def test_a_slower_day_of_a_machine_whose_days_differ_is_no_regression() -> None:
     day = judged(one=5700 / 1.05, four=20500 / 1.05, noise=RUNS, sessions=APART)
     assert day.verdict is Verdict.INCONCLUSIVE
-    assert by_label(day)["T(1) x T(4)"] == "inconclusive"
+    assert day.metrics[-1].comparison.metric == "common"
+    assert day.metrics[-1].verdict is Verdict.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(("one", "four", "label"), [(5700 / 1.05, 20500, "T(1)"), (5700, 20500 / 1.05, "T(4)")])
@@ -184,10 +192,19 @@ def test_a_loss_of_one_alone_needs_no_other(one: float, four: float, label: str)
     assert common.excused
 
 
-def test_one_session_or_another_revision_has_no_days_to_be_told_from() -> None:
-    assert "T(1) x T(4)" not in by_label(judged())
-    assert all(metric.comparison.alone is None for metric in judged().metrics)
-    assert all(metric.comparison.day_confidence is None for metric in judged().metrics)
+@pytest.mark.parametrize("sessions", [(1.0,), (1.001, 0.999)])
+def test_days_that_too_few_sessions_show_are_taken_to_do_four_percent(sessions: Sequence[float]) -> None:
+    within = judged(one=5700 * 0.965, four=20500 * 0.965, sessions=sessions)
+    assert within.verdict is Verdict.INCONCLUSIVE
+    assert judged(one=5700 * 0.955, four=20500 * 0.955, sessions=sessions).verdict is Verdict.REGRESSED
+    # What E(4) shows is no day's.
+    alone = judged(four=20500 * 0.965, sessions=sessions)
+    assert by_label(alone)["T(4)"] == "regressed"
+    for metric in within.metrics:
+        change = metric.comparison.change
+        assert (log(change.high / change.low) / 2 >= UNKNOWN_DAYS * 0.999) == (metric.comparison.metric != "efficiency")
+    three = judged(one=5700 * 0.965, four=20500 * 0.965, sessions=(1.0, 1.0, 1.0))
+    assert three.verdict is Verdict.REGRESSED
 
 
 def test_quiet_identical_code_is_settled_after_two_rounds() -> None:

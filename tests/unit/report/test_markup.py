@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import cmarkgfm  # type: ignore[import-untyped]
 import pytest
 from cmarkgfm.cmark import Options  # type: ignore[import-untyped]
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_tfperf.report.markup import block, code, html_line, inline, one_line, plain, shortened
@@ -69,6 +69,7 @@ def check_tags(page: Page) -> None:
 
 
 @given(TEXTS, TEXTS)
+@example("", "`a@b.cd")
 def test_a_text_in_a_table_is_shown_as_it_is(first: str, second: str) -> None:
     page = Page(f"| a | b |\n| - | - |\n| {inline(first)} | {code(second)} |\n")
     check_tags(page)

@@ -32,11 +32,11 @@ class ComparisonPolicy:
     tolerance: float = 0.03
     """Largest relative loss that is no regression."""
     alarm: float = 0.00065
-    """Nominal chance that a session of identical code has any false alarm, whatever the number of arms and looks. Half
-    of what is promised, 1 in 1,000: so far out, quantiles of trimmed means of few runs are somewhat optimistic."""
+    """Nominal chance that a session of identical code has any false alarm, whatever the number of arms and looks. Less
+    than what is promised, 1 in 1,000: so far out, quantiles of trimmed means of few runs are somewhat optimistic."""
     day: float = 0.007
     """Nominal chance that what differs between saved sessions, and not in the code, raises such an alarm. It is larger,
-    as two or three sessions say little of how sessions differ; less than what is promised for three, 1 in 200."""
+    as two or three sessions say little of how sessions differ; what is promised for three, 1 in 200, was simulated."""
     miss: float = 0.10
     """Chance that a figure which lost as much as its tolerance is called unchanged, over all looks."""
 

@@ -70,13 +70,14 @@ def marker_target() -> Target:
     marker, errors = _rooms("", "marker errors")
     (strategies,) = _rooms("strategies", "registry")
     options = sorted({option for name in strategies.names() for option in strategies.get(name).options})
-    names = (*marker._NAMES, "batch_size", "xla", *options)
+    names = [*marker._NAMES, "batch_size", "xla", *options]
+    known = list(strategies.names())
 
     def read(data: bytes) -> None:
         given = atheris.FuzzedDataProvider(data)
         kwargs = {given.PickValueInList(names): _value(given) for _ in range(given.ConsumeIntInRange(0, 6))}
         if given.ConsumeBool():
-            kwargs |= {"strategy": given.PickValueInList(strategies.names()), "replicas": [1, 2]}
+            kwargs |= {"strategy": given.PickValueInList(known), "replicas": [1, 2]}
         mark = pytest.mark.tfperf.with_args("mlp", **kwargs).mark
         with contextlib.suppress(errors.UsageError):
             marker.sweep_spec(mark, "test_a.py::test_a", "cpu")

@@ -131,7 +131,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if arms and not session.config.option.collectonly and not hasattr(session.config, "workerinput"):
         if perf.config.against:
             handover.oppose(session)
-        perf.launcher.warm_up()
+        try:
+            perf.launcher.warm_up()
+        except TfPerfError as error:
+            raise pytest.UsageError(str(error)) from None
         if perf.config.serve is None:
             perf.announce(_history(session.config))
 

@@ -61,14 +61,16 @@ def finish(session: pytest.Session, exit_status: int) -> None:
     config.stash[WRITTEN] = write_reports(report, outputs)
 
 
-_SECRET = re.compile(r"token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|\bauth\b", re.IGNORECASE)
+_SECRET = re.compile(
+    r"token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|\bauth\b", re.IGNORECASE
+)
 
 
 def without_passwords(arguments: Iterable[str]) -> tuple[str, ...]:
     """A command line with *** for its secrets: reports are shown to more people than a shell is.
 
-    Those are the passwords of URLs, and what is given to an option, or assigned to an ini value, whose name says that it
-    is secret: ``--api-token=x``, ``--api-token x``, ``-o password=x``.
+    Those are the passwords of URLs, and what is given to an option, or assigned to an ini value, whose name says that
+    it is secret: ``--api-token=x``, ``--api-token x``, ``-o password=x``.
     """
     shown: list[str] = []
     is_secret = False

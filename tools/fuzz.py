@@ -1,4 +1,6 @@
-"""Coverage-guided fuzzing of what reads files and words that others wrote: `make fuzz`, or
+"""Coverage-guided fuzzing of what reads files and words that others wrote: `make fuzz`.
+
+Or one target alone:
 
     python -m tools.fuzz TARGET [--seconds 180] [--corpus FOLDER]
 
@@ -102,7 +104,9 @@ def protocol_target() -> Target:
             if given.ConsumeBool() and isinstance(changed.get("tests"), dict):
                 place = changed["tests"].get("a.py::b", place)
             if isinstance(place, dict):
-                place[given.PickValueInList([*offer, *measurement, "definition", "replicas", "timeout"])] = _value(given)
+                place[given.PickValueInList([*offer, *measurement, "definition", "replicas", "timeout"])] = _value(
+                    given
+                )
         ours, theirs = socket.socketpair()
         line = protocol.Line(ours)
         try:
@@ -193,7 +197,12 @@ def main() -> int:
             (corpus / f"seed-{number}").write_bytes(seed)
         with atheris.instrument_imports(include=["pytest_tfperf"]):
             target = TARGETS[given.target]()
-        options = [f"-max_total_time={given.seconds}", f"-max_len={_LONGEST.get(given.target, 4096)}", "-timeout=10", "-rss_limit_mb=2048"]
+        options = [
+            f"-max_total_time={given.seconds}",
+            f"-max_len={_LONGEST.get(given.target, 4096)}",
+            "-timeout=10",
+            "-rss_limit_mb=2048",
+        ]
         # It ends the process itself, past any cleaning up.
         atheris.Setup([sys.argv[0], *options, str(corpus)], target, enable_python_coverage=True)
         atheris.Fuzz()

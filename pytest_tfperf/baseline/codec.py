@@ -41,8 +41,8 @@ MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 8
 MAX_PARSED_CHARACTERS = 200_000
 MAX_PARSED_SIGNS = 20_000
-"""A general YAML parser takes some 50 microseconds for each sign. The form that `writer` gives a file has no such bound:
-`plain` reads it a hundred times as fast."""
+"""A general YAML parser takes some 50 microseconds for each sign. The form that `writer` gives a file has no such
+bound: `plain` reads it a hundred times as fast."""
 _SIGNS = ",:[]{}?\n"
 
 _OPENING = (BlockMappingStartToken, BlockSequenceStartToken, FlowMappingStartToken, FlowSequenceStartToken)

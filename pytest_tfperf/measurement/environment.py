@@ -49,7 +49,9 @@ _VARIABLES = frozenset(
 )
 _PREFIXES = ("NCCL_", "TF_GPU_", "TF_XLA_", "TF_ENABLE_", "TF_CUDNN_", "TF_NUM_", "TF_FORCE_", "TF_GRPC_WORKER_CACHE_")
 # A wrapper's own variable may begin like one of those that are read.
-_SECRET = re.compile(r"TOKEN|SECRET|PASS|PWD|CREDENTIAL|AUTH|COOKIE|PRIVATE|(?:API|ACCESS|SIGNING|ENCRYPTION)_?KEY|_KEY$")
+_SECRET = re.compile(
+    r"TOKEN|SECRET|PASS|PWD|CREDENTIAL|AUTH|COOKIE|PRIVATE|(?:API|ACCESS|SIGNING|ENCRYPTION)_?KEY|_KEY$"
+)
 _USER_INFO = re.compile(r"(?<=://)[^/@\s]+@")
 # Addresses and output files: they differ from run to run and change no speed.
 _NOT_SPEED = frozenset(

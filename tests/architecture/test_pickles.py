@@ -41,6 +41,8 @@ def test_no_socket_of_the_file_system_and_no_listening_one() -> None:
 
 def test_no_text_is_executed() -> None:
     assert using({("", name) for name in EXECUTING}) <= set()
-    assert not using({("yaml", "load"), ("yaml", "unsafe_load"), ("os", "system"), ("shelve", "open"), ("marshal", "loads")})
+    assert not using(
+        {("yaml", "load"), ("yaml", "unsafe_load"), ("os", "system"), ("shelve", "open"), ("marshal", "loads")}
+    )
     for path in PACKAGE.rglob("*.py"):
         assert "shell=True" not in path.read_text(), path

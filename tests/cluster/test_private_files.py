@@ -16,7 +16,10 @@ def test_folders_and_logs_are_private_whatever_the_umask(tmp_path: Path) -> None
     tmp_path.chmod(0o777)
     before = os.umask(0)
     try:
-        with ClusterLauncher(launcher="spawn", preload=(), run_dir=tmp_path) as launcher, launcher.start(workers(1)) as one:
+        with (
+            ClusterLauncher(launcher="spawn", preload=(), run_dir=tmp_path) as launcher,
+            launcher.start(workers(1)) as one,
+        ):
 
             def speak(task: Any) -> None:
                 print("private")

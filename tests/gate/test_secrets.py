@@ -22,14 +22,12 @@ CONFTEST = """
 def pytest_addoption(parser):
     parser.addoption("--api-token")
 """
-ENVIRON = {
-    name: SECRET
-    for name in (
-        *("AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "PGPASSWORD", "WANDB_API_KEY", "HF_TOKEN", "SSH_PRIVATE_KEY"),
-        *("TF_TOKEN_app_terraform_io", "TF_VAR_password", "TF_GRPC_TOKEN", "TF_GRPC_DEFAULT_TOKEN", "TF_NUM_PASSWORD"),
-        *("NCCL_AUTH_TOKEN", "NCCL_SIGNING_KEY", "TF_XLA_SECRET", "TF_GPU_CREDENTIAL", "KERAS_TOKEN"),
-    )
-} | {
+NAMES = (
+    *("AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "PGPASSWORD", "WANDB_API_KEY", "HF_TOKEN", "SSH_PRIVATE_KEY"),
+    *("TF_TOKEN_app_terraform_io", "TF_VAR_password", "TF_GRPC_TOKEN", "TF_GRPC_DEFAULT_TOKEN", "TF_NUM_PASSWORD"),
+    *("NCCL_AUTH_TOKEN", "NCCL_SIGNING_KEY", "TF_XLA_SECRET", "TF_GPU_CREDENTIAL", "KERAS_TOKEN"),
+)
+ENVIRON = dict.fromkeys(NAMES, SECRET) | {
     "DATABASE_URL": f"postgresql://me:{SECRET}@host/db",
     "http_proxy": f"http://me:{SECRET}@127.0.0.1:9",
     "https_proxy": f"http://me:{SECRET}@127.0.0.1:9",
@@ -51,7 +49,7 @@ def test_no_secret_is_written_anywhere(fresh: Gate, tmp_path: Path) -> None:
     summary = folder / "out" / "summary.md"
     summary.parent.mkdir()
     arguments = [
-        *("-p", UNWATCHED, "--tfperf-window=0.1", "--tfperf-rounds=5", "--tfperf-force-save", "--tfperf-keep-logs"),
+        *("-p", UNWATCHED, "--tfperf-window=0.1", "--tfperf-rounds=3", "--tfperf-force-save", "--tfperf-keep-logs"),
         *(f"--tfperf-json={out}/report.json", f"--tfperf-html={out}/report.html", f"--tfperf-markdown={out}/report.md"),
         *(f"--tfperf-tensorboard={out}/events", f"--tfperf-history={out}/history.db", f"--junitxml={out}/junit.xml"),
         *("--api-token", SECRET, "-rA", "-vv", "--rootdir", str(folder)),
@@ -76,7 +74,9 @@ def test_no_secret_is_written_anywhere(fresh: Gate, tmp_path: Path) -> None:
     assert "1 passed" in output, output
     assert "a test's own failure" in output
     assert SECRET not in output
-    files = [path for top in (folder, temporary) for path in top.rglob("*") if path.is_file() and ".git" not in path.parts]
+    files = [
+        path for top in (folder, temporary) for path in top.rglob("*") if path.is_file() and ".git" not in path.parts
+    ]
     names = {path.name for path in files}
     assert names >= {"report.json", "report.html", "report.md", "history.db", "junit.xml", "summary.md"}
     assert any(path.suffix == ".yaml" for path in files), "a baseline was saved"

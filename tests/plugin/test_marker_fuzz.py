@@ -15,7 +15,9 @@ from pytest_tfperf.marker import sweep_spec
 from pytest_tfperf.strategies import registry as strategies
 
 NUMBERS = st.one_of(st.integers(-3, 9), st.integers(), st.floats(), st.booleans())
-WORDS = st.one_of(st.text(max_size=6), st.sampled_from(["mlp", "single", "1gbit", "ps:0 worker:0", "worker:1", "reference"]))
+WORDS = st.one_of(
+    st.text(max_size=6), st.sampled_from(["mlp", "single", "1gbit", "ps:0 worker:0", "worker:1", "reference"])
+)
 PLAIN = st.one_of(st.none(), NUMBERS, WORDS, st.binary(max_size=3), st.complex_numbers(), st.just(object()))
 VALUES = st.recursive(
     PLAIN,
@@ -47,8 +49,23 @@ def test_arguments_of_a_good_workload_and_strategy(strategy: str, kwargs: dict[s
     check(["mlp"], {"strategy": strategy, "replicas": [1, 2], **kwargs})
 
 
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"strategy": []}, r"no strategy \[\]"),
+        ({"strategy": "single", "reference": {}}, r"no strategy \{\}"),
+        ({"strategy": "single", "versus": {1: 2}}, "1 is no name"),
+        ({"strategy": "single", "versus": {"strategy": []}}, r"no strategy \[\]"),
+    ],
+)
+def test_what_was_found(kwargs: dict[str, Any], message: str) -> None:
+    mark = pytest.mark.tfperf.with_args("mlp", **kwargs).mark
+    with pytest.raises(UsageError, match=message):
+        sweep_spec(mark, "test_a.py::test_a", "cpu")
+
+
 def check(args: list[Any], kwargs: dict[str, Any]) -> None:
-    mark = getattr(pytest.mark.tfperf, "with_args")(*args, **kwargs).mark  # noqa: B009  # mypy knows it not
+    mark = pytest.mark.tfperf.with_args(*args, **kwargs).mark
     try:
         spec = sweep_spec(mark, "test_a.py::test_a", "cpu")
     except UsageError as error:

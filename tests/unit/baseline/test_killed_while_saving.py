@@ -47,12 +47,15 @@ def save_and_die(root: Path, line: int) -> bool:
 
 @pytest.mark.parametrize("existing", [True, False])
 def test_the_file_is_the_old_one_or_the_new_one(tmp_path: Path, existing: bool) -> None:
-    [expected] = BaselineStore(tmp_path / "new").save([make_entry(replicas=1)] if existing else [])[:1] or [None]
-    old = expected.path.read_bytes() if expected else None
+    old = None
+    if existing:
+        [earlier] = BaselineStore(tmp_path / "new").save([make_entry(replicas=1)])
+        old = earlier.path.read_bytes()
     [saved] = BaselineStore(tmp_path / "new").save([make_entry(replicas=2)])
     new = saved.path.read_bytes()
     path = tmp_path / "killed" / saved.path.relative_to(tmp_path / "new")
-    seen, line = set(), 0
+    seen: set[bytes | None] = set()
+    line = 0
     while True:
         line += 1
         path.parent.mkdir(parents=True, exist_ok=True)

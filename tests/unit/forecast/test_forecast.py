@@ -130,7 +130,9 @@ JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=4)),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(["", "t.py::t", "runs", "rounds", "T(1)", "T(2)", "gate 20"]), inner, max_size=4),
+        st.dictionaries(
+            st.sampled_from(["", "t.py::t", "runs", "rounds", "T(1)", "T(2)", "gate 20"]), inner, max_size=4
+        ),
     ),
     max_leaves=12,
 )

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
 
-.PHONY: perf test lint unit browser cluster proof vendor clean
+.PHONY: perf test lint unit browser cluster proof fuzz vendor clean
 
 # Within ten minutes on two cores, the last arms' fewest rounds included.
 perf: $(READY)
@@ -51,9 +51,17 @@ proof:
 	$(VENV)-proof/bin/python -m pip install --quiet --disable-pip-version-check -e ".[proof]"
 	$(VENV)-proof/bin/python -m benchmarks.verdicts
 
+# Looks for input that breaks what reads it, for so many seconds each; what reaches new code is kept in .fuzz.
+FUZZ_SECONDS ?= 180
+fuzz: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[fuzz]"
+	for target in baseline report marker protocol; do \
+		$(BIN)/python -m tools.fuzz $$target --seconds $(FUZZ_SECONDS) --corpus .fuzz/$$target || exit 1; \
+	done
+
 # The JavaScript libraries that the HTML pages carry, in their newest minor versions. Needs npm.
 vendor:
 	$(PYTHON) tools/vendor.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-proof .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(VENV)-proof .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .fuzz

@@ -1,4 +1,7 @@
-"""Files that are never half-written: a lock on a folder, and replacing a file's content in one step."""
+"""Files that are never half-written, and reading those that may be anything.
+
+A lock on a folder, replacing a file's content in one step, and reading a file that somebody else has put there.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +66,28 @@ def _is_still(folder: Path, descriptor: int) -> bool:
         return os.path.samestat(os.stat(folder), os.fstat(descriptor))
     except FileNotFoundError:
         return False
+
+
+def read_whole(path: Path, most: int) -> bytes:
+    """Read a regular file of at most `most` bytes; never waits, as opening a named pipe would, and never reads on.
+
+    Raises OSError: also for what is no regular file, and for one that is larger.
+    """
+    # Without O_NONBLOCK opening a pipe waits for its other end; without O_NOCTTY a terminal could become ours.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = b"" if status.st_size > most else file.read(most + 1)
+        if max(status.st_size, len(content)) > most:
+            raise OSError(errno.EFBIG, f"it has more than {most} bytes", str(path))
+        return content
+    finally:
+        os.close(descriptor)
 
 
 def replace_content(path: Path, content: bytes, alone: bool) -> None:

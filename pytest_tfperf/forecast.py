@@ -26,6 +26,36 @@ _BESIDE_RUNS = 8.0
 """Seconds that a session takes besides its runs where none was seen: importing TensorFlow, above all."""
 
 
+def sound(found: object) -> dict[str, Any]:
+    """What of a history has the shape that `updated` gives it; anything may stand in pytest's cache."""
+    history: dict[str, Any] = {}
+    for test, known in _items(found):
+        if test == "":
+            history[test] = {kind: seconds for kind, seconds in _items(known) if _is_number(seconds, 0.0)}
+            continue
+        parts = dict(_items(known))
+        runs = {
+            label: seconds
+            for label, seconds in _items(parts.get("runs"))
+            if isinstance(seconds, list) and len(seconds) == 3 and all(_is_number(each, 0.0) for each in seconds)
+        }
+        rounds = {
+            kind: {label: count for label, count in _items(counts) if isinstance(count, int) and _is_number(count, 1.0)}
+            for kind, counts in _items(parts.get("rounds"))
+        }
+        history[test] = {"runs": runs, "rounds": rounds}
+    return history
+
+
+def _items(found: object) -> Iterable[tuple[str, Any]]:
+    return found.items() if isinstance(found, dict) else ()
+
+
+def _is_number(value: object, least: float) -> bool:
+    """Whether it is a count or some seconds; a run of more than a week is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= 604_800
+
+
 @dataclass(frozen=True)
 class Stored:
     """What the baseline files know of one replica count; all of it may be missing."""

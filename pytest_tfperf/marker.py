@@ -147,6 +147,8 @@ def _versus(workload: WorkloadDefinition, recipe: Recipe, value: object, replica
             f"{{'strategy': 'ps_async', 'ps': 2}}, not {value!r}"
         )
     changes = {"strategy": value} if isinstance(value, str) else dict(value)
+    if nameless := [key for key in changes if not isinstance(key, str)]:
+        raise UsageError(f"argument 'versus' maps names of arguments to values; {nameless[0]!r} is no name")
     name = changes.pop("strategy", recipe.strategy)
     inherited: dict[str, object] = dict(recipe.workload_params)
     if name == recipe.strategy:

@@ -13,6 +13,7 @@ from pytest_tfperf import handover, listing, options, recording
 from pytest_tfperf import marker as markers
 from pytest_tfperf.errors import TfPerfError, UsageError
 from pytest_tfperf.fixtures import ARM, SESSION, WithBenchmark, WithoutBenchmark, tf_cluster, tfperf, tfperf_replicas
+from pytest_tfperf.forecast import sound
 from pytest_tfperf.items import (
     COLOURS,
     FailureRepr,
@@ -130,7 +131,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if arms and not session.config.option.collectonly and not hasattr(session.config, "workerinput"):
         if perf.config.against:
             handover.oppose(session)
-        perf.launcher.warm_up()
+        try:
+            perf.launcher.warm_up()
+        except TfPerfError as error:
+            raise pytest.UsageError(str(error)) from None
         if perf.config.serve is None:
             perf.announce(_history(session.config))
 
@@ -138,8 +142,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def _history(config: pytest.Config) -> dict[str, Any]:
     """What earlier sessions took; empty where pytest keeps no cache, or somebody else's is there."""
     cache = getattr(config, "cache", None)
-    known = cache.get(_DURATIONS, {}) if cache is not None else {}
-    return known if isinstance(known, dict) else {}
+    try:
+        known = cache.get(_DURATIONS, {}) if cache is not None else {}
+    except RecursionError:  # of all that may be wrong with the file, pytest does not catch this
+        known = {}
+    return sound(known)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

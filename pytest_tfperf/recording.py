@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 
 import pytest
@@ -60,6 +61,29 @@ def finish(session: pytest.Session, exit_status: int) -> None:
     config.stash[WRITTEN] = write_reports(report, outputs)
 
 
+_SECRET = re.compile(
+    r"token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|\bauth\b", re.IGNORECASE
+)
+
+
 def without_passwords(arguments: Iterable[str]) -> tuple[str, ...]:
-    """A command line with *** for the passwords of URLs in it: reports are shown to more people than a shell is."""
-    return tuple(hide_passwords(str(argument)) for argument in arguments)
+    """A command line with *** for its secrets: reports are shown to more people than a shell is.
+
+    Those are the passwords of URLs, and what is given to an option, or assigned to an ini value, whose name says that
+    it is secret: ``--api-token=x``, ``--api-token x``, ``-o password=x``.
+    """
+    shown: list[str] = []
+    is_secret = False
+    for argument in map(str, arguments):
+        name, assigned, _ = argument.partition("=")
+        if is_secret and not argument.startswith("-"):
+            shown.append("***")
+            is_secret = False
+            continue
+        secret_name = bool(_SECRET.search(name.replace("-", "_"))) and "/" not in name and "::" not in name
+        if secret_name and assigned:
+            shown.append(f"{name}=***")
+        else:
+            shown.append(hide_passwords(argument))
+        is_secret = secret_name and not assigned and argument.startswith("--")
+    return tuple(shown)

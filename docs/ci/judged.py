@@ -21,16 +21,18 @@ def main() -> int:
     parser.add_argument("report", type=Path)
     parser.add_argument("--at-least", type=int, required=True, metavar="N", help="arms that must have been judged")
     given = parser.parse_args()
+    reasons: Counter[str] = Counter()
     try:
+        if not given.report.is_file():  # reading a named pipe would wait for ever
+            raise OSError("no such file")
         cases = json.loads(given.report.read_bytes())["cases"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        for case in cases:
+            verdict = (case["judgement"] or {}).get("verdict")
+            if verdict not in JUDGED:
+                reasons[verdict or f"{case['outcome']}: {case['text'].partition(chr(10))[0]}".rstrip(": ")] += 1
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         print(f"{given.report}: no report of pytest-tfperf: {error}", file=sys.stderr)
         return 2
-    reasons: Counter[str] = Counter()
-    for case in cases:
-        verdict = (case["judgement"] or {}).get("verdict")
-        if verdict not in JUDGED:
-            reasons[verdict or f"{case['outcome']}: {case['text'].partition(chr(10))[0]}".rstrip(": ")] += 1
     judged = len(cases) - reasons.total()
     print(f"{judged} of {len(cases)} arms were judged, {given.at_least} are asked for")
     if judged >= given.at_least:

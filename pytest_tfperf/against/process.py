@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tfperf.against.protocol import Line, ProtocolError
-from pytest_tfperf.cluster.logs import tail
+from pytest_tfperf.cluster.logs import private, tail
 from pytest_tfperf.cluster.process import describe_exit
 from pytest_tfperf.errors import OtherSideError
 
@@ -43,7 +43,7 @@ class OtherPytest:
         ours, theirs = line
         self._line = Line(ours)
         try:
-            with theirs, log.open("wb") as output:
+            with theirs, open(log, "wb", opener=private) as output:
                 self._process = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,

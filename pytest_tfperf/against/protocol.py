@@ -27,6 +27,10 @@ from typing import Any
 # 1: hello, measure and stop.
 PROTOCOL = 1
 
+LONGEST = 64_000_000
+"""Bytes of a message; an offer of a thousand tests has one."""
+_UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+
 
 class ProtocolError(Exception):
     """A message is not what it should be; the text says in what."""
@@ -108,7 +112,7 @@ def read_offer(message: Mapping[str, Any]) -> Offer:
             soft={str(device): _texts(values) for device, values in message["soft"].items()},
             logs=str(message["logs"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except _UNREADABLE as error:
         raise ProtocolError(f"its answer to hello cannot be read ({error!r})") from error
 
 
@@ -127,7 +131,7 @@ def read_measurement(message: Mapping[str, Any]) -> Measurement:
             facts=tuple(map(str, message["facts"])),
             versions=_texts(message["versions"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except _UNREADABLE as error:
         raise ProtocolError(f"its measurement cannot be read ({error!r})") from error
 
 
@@ -170,11 +174,13 @@ class Line:
             if not data:
                 raise EOFError("the other end closed the line")
             self._buffer += data
+            if len(self._buffer) > LONGEST:
+                raise EOFError(f"the other end sent more than {LONGEST} bytes that are no message")
         text, _, rest = self._buffer.partition(b"\n")
         self._buffer = rest
         try:
             message = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ProtocolError(f"not JSON: {text[:80]!r}") from error
         if not isinstance(message, dict):
             raise ProtocolError(f"not an object: {text[:80]!r}")

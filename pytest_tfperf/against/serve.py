@@ -96,7 +96,7 @@ class Server:
             if request.get("do") == "measure":
                 return as_message(self._measured(str(request["test"]), request["arm"], int(request["round"])))
             raise UsageError(f"it does not know the request {request.get('do')!r}")
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             return {"error": f"the request cannot be read: {error!r}"}
         except TfPerfError as error:
             return {"error": str(error)}

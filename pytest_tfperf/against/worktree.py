@@ -100,6 +100,9 @@ def _trees(top: Path) -> list[Path]:
 def _is_abandoned(folder: Path) -> bool:
     """Whether nobody holds the folder's lock any more, or the folder itself is gone."""
     try:
+        # Once it is gone, anybody can have made another of its name among the temporary files.
+        if folder.lstat().st_uid != os.getuid():
+            return False
         lock = os.open(folder / _LOCK, os.O_RDWR)
     except FileNotFoundError:
         return True

@@ -39,6 +39,11 @@ Data: TypeAlias = "dict[Key, Value]"
 MAX_CHARACTERS = 1_000_000
 """About a hundred times a usual file; more is no baseline, and not worth the memory of parsing it."""
 MAX_DEPTH = 8
+MAX_PARSED_CHARACTERS = 200_000
+MAX_PARSED_SIGNS = 20_000
+"""A general YAML parser takes some 50 microseconds for each sign. The form that `writer` gives a file has no such
+bound: `plain` reads it a hundred times as fast."""
+_SIGNS = ",:[]{}?\n"
 
 _OPENING = (BlockMappingStartToken, BlockSequenceStartToken, FlowMappingStartToken, FlowSequenceStartToken)
 _CLOSING = (BlockEndToken, FlowMappingEndToken, FlowSequenceEndToken)
@@ -48,6 +53,8 @@ _REFUSED = {
     AliasToken: "an alias (*)",
     DirectiveToken: "a directive (%)",
 }
+# YAML ends a line at these too, and whoever counts lines, or looks for a comment, does not.
+_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
 _CONFLICT = re.compile(r"^(<{7}|\|{7}|={7}|>{7})( |$)", re.MULTILINE)
 
 
@@ -85,6 +92,17 @@ class Document:
     comments: tuple[Comment, ...]
 
 
+def check_effort(text: str) -> None:
+    """Raise FileProblem for a text that `parse` would take more than about a second for."""
+    signs = sum(map(text.count, _SIGNS))
+    if len(text) > MAX_PARSED_CHARACTERS or signs > MAX_PARSED_SIGNS:
+        raise FileProblem(
+            f"with {len(text)} characters and {signs} separators it is more than can be read in another form than that "
+            "of --tfperf-save",
+            remedy="Restore it with git, or take comments and edits out until it is as --tfperf-save writes it.",
+        )
+
+
 def parse(text: str) -> Document:
     """Read one YAML mapping of mappings, scalars and lists of scalars; raises FileProblem, and nothing else."""
     if not text.strip():
@@ -97,6 +115,9 @@ def parse(text: str) -> Document:
         raise FileProblem(
             "there is a merge-conflict marker", line, "Resolve the merge: keep one side's file and save again."
         )
+    if odd := _LINE_ENDS.search(text):
+        raise FileProblem(f"there is a line end {odd[0]!r}", text.count("\n", 0, odd.start()) + 1)
+    check_effort(text)
     try:
         ends = _scan(text)
         root = YAML(typ="safe", pure=True).compose(text)

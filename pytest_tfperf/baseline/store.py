@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_tfperf.baseline.codec import MAX_CHARACTERS, Data, Document, FileProblem, parse
+from pytest_tfperf.baseline.codec import MAX_CHARACTERS, Data, Document, FileProblem, check_effort, parse
 from pytest_tfperf.baseline.merge import Outdated, check_same_place, merged
 from pytest_tfperf.baseline.plain import read_plain
 from pytest_tfperf.baseline.reading import HEADER, Content, Reader, problem_error
@@ -176,6 +176,11 @@ def checked_text(data: Data, content: Content | None, remedy: str) -> str:
         raise FileProblem("a text in it is not Unicode") from None
     if len(text) > MAX_CHARACTERS:
         raise FileProblem(f"it would make a file of {len(text)} characters; {remedy}")
+    if text != render(data, None, HEADER):  # in this form it is read without the parser, whatever its length
+        try:
+            check_effort(text)
+        except FileProblem:
+            raise FileProblem(f"with its comments it would be too long to be read again; {remedy}") from None
     written = read_plain(text) or parse(text).data
     validate(Document(written, {}, {}, ()))
     if written != data:

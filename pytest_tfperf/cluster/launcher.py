@@ -279,7 +279,12 @@ class ClusterLauncher:
 
     def _directory(self) -> Path:
         if self._dir is None:
-            self._dir = Path(tempfile.mkdtemp(prefix="pytest-tfperf-", dir=self._base))  # for this user's eyes only
+            try:
+                self._dir = Path(tempfile.mkdtemp(prefix="pytest-tfperf-", dir=self._base))  # for this user's eyes only
+            except OSError as error:
+                raise ClusterStartError(
+                    f"No folder for logs can be made: {error}. Set TMPDIR to a folder that can be written."
+                ) from error
             atexit.register(self.close)
         return self._dir
 

@@ -1,4 +1,4 @@
-"""The end of a log, however long the log is."""
+"""Logs: for this user's eyes only, and their end, however long they are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from pathlib import Path
 
 TAIL_LINES = 40
 _TAIL_BYTES = 16_384
+
+
+def private(path: str, flags: int) -> int:
+    """Opens a log, for `open`: whatever the umask, and never through a link that somebody else has put there."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
 def tail(path: Path, lines: int = TAIL_LINES) -> str:

@@ -18,7 +18,7 @@ import pytest_tfperf
 from pytest_tfperf.cluster import wire
 from pytest_tfperf.cluster.base import Isolation
 from pytest_tfperf.cluster.interpreter import flags, start_environ
-from pytest_tfperf.cluster.logs import tail
+from pytest_tfperf.cluster.logs import private, tail
 from pytest_tfperf.cluster.messages import (
     Configure,
     EnvironmentTried,
@@ -93,7 +93,7 @@ class Nursery:
         ours, theirs = socket.socketpair()
         self._socket = ours
         self._socket.settimeout(_PATIENCE)
-        with theirs, self._log.open("wb") as log:
+        with theirs, open(self._log, "wb", opener=private) as log:
             self._process = subprocess.Popen(
                 [
                     sys.executable,

@@ -15,7 +15,7 @@ from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Prove
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.sweep import PairedRuns
 from pytest_tfperf.report.document import Case, MeasuredArm, MeasuredSweep, SessionReport
-from pytest_tfperf.report.json_file import from_json
+from pytest_tfperf.report.json_file import read_json
 from pytest_tfperf.units import plural
 
 Key = tuple[str, str, str, Device, int]
@@ -91,20 +91,19 @@ def read_side(path: Path) -> Side:
     if path.is_dir():
         raise BaselineError(f"{path}: is a folder; compare takes two files, each a baseline or a JSON report")
     if looks_like_json(path):
-        try:
-            return _of_report(path, from_json(path.read_bytes(), str(path)))
-        except OSError as error:
-            raise ReportError(f"{path}: cannot be read: {error.strerror}") from error
+        return _of_report(path, read_json(path))
     return _of_baseline(path, Reader().anywhere(path))
 
 
 def looks_like_json(path: Path) -> bool:
     """Whether the first thing in a file is an object of JSON; a baseline begins with a key or a comment."""
+    if path.suffix == ".json" or not path.is_file():  # opening a named pipe would wait for ever
+        return path.suffix == ".json"
     try:
         with path.open("rb") as file:
-            return path.suffix == ".json" or file.read(64).lstrip()[:1] == b"{"
+            return file.read(64).lstrip()[:1] == b"{"
     except OSError:
-        return path.suffix == ".json"
+        return False
 
 
 def _of_baseline(path: Path, file: BaselineFile) -> Side:

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from pytest_tfperf.errors import ReportError
+from pytest_tfperf.files import read_whole
 from pytest_tfperf.report.document import SCHEMA_VERSION, SessionReport
+
+MAX_BYTES = 256_000_000
+"""Twenty times a report of a thousand arms; reading takes a few times as much memory."""
+_BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class _Head(msgspec.Struct):
+    """What tells a report from other JSON, without making objects of all that is in it."""
+
+    schema_version: Any = None
+    cases: msgspec.Raw = msgspec.Raw()
 
 
 def to_json(report: SessionReport) -> bytes:
@@ -23,27 +36,30 @@ def read_json(path: Path) -> SessionReport:
         ReportError: the file cannot be read, is none of ours, or is of a version that this one does not know.
     """
     try:
-        data = path.read_bytes()
+        data = read_whole(path, MAX_BYTES)
     except OSError as error:
-        raise ReportError(f"{path}: cannot be read: {error.strerror}") from error
+        raise ReportError(f"{path}: cannot be read: {error.strerror or error}") from error
     return from_json(data, str(path))
 
 
 def from_json(data: bytes, name: str) -> SessionReport:
     """Read a report; `name` is for errors, which are as `read_json` has them."""
+    head = _Head()
     try:
-        head = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
+        head = msgspec.json.decode(data, type=_Head)
+    except msgspec.ValidationError:
+        pass  # JSON, and no object
+    except _BROKEN as error:
         raise ReportError(f"{name}: not JSON ({error})") from error
-    version = head.get("schema_version") if isinstance(head, dict) else None
-    if not isinstance(version, int) or isinstance(version, bool) or "cases" not in head:
+    version = head.schema_version
+    if not isinstance(version, int) or isinstance(version, bool) or not bytes(head.cases):
         raise ReportError(f"{name}: not a report of pytest-tfperf; --tfperf-json FILE writes one")
     if version != SCHEMA_VERSION:
         newer = "; a newer pytest-tfperf wrote it, so read it with that one" if version > SCHEMA_VERSION else ""
         raise ReportError(f"{name}: has schema_version {version}, this version reads {SCHEMA_VERSION}{newer}")
     try:
         return msgspec.json.decode(data, type=SessionReport)
-    except msgspec.ValidationError as error:
+    except _BROKEN as error:
         raise ReportError(f"{name}: {error}") from error
 
 

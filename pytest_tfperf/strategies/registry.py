@@ -38,7 +38,7 @@ def get(name: str) -> Strategy:
     Raises:
         UsageError: there is no such strategy.
     """
-    if name not in _STRATEGIES:
+    if not isinstance(name, str) or name not in _STRATEGIES:
         raise UsageError(
             f"There is no strategy {name!r}.{did_you_mean(str(name), names())} Known: {', '.join(names())}."
         )

@@ -197,7 +197,10 @@ def judged(folder: Path, least: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("content", [None, "", "{}", "[]", "{"])
+@pytest.mark.parametrize(
+    "content",
+    [None, "", "{}", "[]", "{", '{"cases": 1}', '{"cases": [[]]}', '{"cases": [{"judgement": 1}]}', "[" * 100_000],
+)
 def test_judged_without_a_report_is_no_success(content: str | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "report.json").write_text(content)

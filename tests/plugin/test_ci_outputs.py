@@ -98,6 +98,14 @@ def test_reports_have_no_passwords() -> None:
         "--x=https://:tok@host",
         "a::b[1:2@3]",
         "sqlite:///x",
+        "--api-token=abc",
+        "--password",
+        "hunter2",
+        "-o",
+        "my_secret=abc",
+        "tests/test_token.py",
+        "--token-file",
+        "-v",
     ]
     assert without_passwords(given) == (
         "--tfperf-history",
@@ -105,4 +113,12 @@ def test_reports_have_no_passwords() -> None:
         "--x=https://:***@host",
         "a::b[1:2@3]",
         "sqlite:///x",
+        "--api-token=***",
+        "--password",
+        "***",
+        "-o",
+        "my_secret=***",
+        "tests/test_token.py",
+        "--token-file",
+        "-v",
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tfperf.against import protocol
 from pytest_tfperf.against.protocol import (
     PROTOCOL,
     Line,
@@ -62,6 +63,7 @@ def test_keys_of_a_later_version_are_ignored() -> None:
         ({"protocol": PROTOCOL + 1}, f"speaks version {PROTOCOL + 1} of the protocol, this side {PROTOCOL}"),
         ({"tests": None}, "its answer to hello cannot be read"),
         ({"tests": {"t": {}}}, "its answer to hello cannot be read .*definition"),
+        ({"tests": {"t": {"definition": {}, "replicas": [float("inf")]}}}, "its answer to hello cannot be read"),
     ],
 )
 def test_an_offer_that_is_none(change: dict[str, object], message: str) -> None:
@@ -94,10 +96,17 @@ def test_a_message_in_pieces_and_two_at_once(line: tuple[Line, socket.socket]) -
     assert ours.receive(10) == {"b": 2}
 
 
-@pytest.mark.parametrize("text", [b"hello\n", b"[1]\n", b"\xff\n"])
+@pytest.mark.parametrize("text", [b"hello\n", b"[1]\n", b"\xff\n", b"[" * 60_000 + b"\n"])
 def test_what_is_no_message(line: tuple[Line, socket.socket], text: bytes) -> None:
     line[1].sendall(text)
     with pytest.raises(ProtocolError, match="not "):
+        line[0].receive(10)
+
+
+def test_a_line_without_end(line: tuple[Line, socket.socket], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "LONGEST", 1000)
+    line[1].sendall(b"x" * 2000)
+    with pytest.raises(EOFError, match="more than 1000 bytes that are no message"):
         line[0].receive(10)
 
 

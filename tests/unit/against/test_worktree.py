@@ -100,6 +100,19 @@ def test_one_whose_folder_is_gone_is_taken_off_gits_list(repository: Path, tempo
     assert worktrees(repository) == 1
 
 
+def test_one_that_is_another_users_now_is_not_touched(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = Worktree.add(repository, find_revision(repository, "HEAD"))
+    os.close(left._lock)
+    (left.folder / "lock").unlink()
+    with monkeypatch.context() as patch:
+        user = os.getuid()
+        patch.setattr(os, "getuid", lambda: user + 1)
+        Worktree.add(repository, find_revision(repository, "HEAD")).remove()
+    assert left.top.exists()
+    Worktree.add(repository, find_revision(repository, "HEAD")).remove()
+    assert not left.folder.exists()
+
+
 def test_a_worktree_of_the_user_stays(repository: Path, tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     git(repository, "worktree", "add", "--quiet", "--detach", str(theirs))

@@ -187,7 +187,12 @@ BOMB = "a: &a [x, x]\n" + "\n".join(f"b{i}: &b{i} [*a, *a]" for i in range(30))
         (b"\xff\xfea\0", "binary"),
         (BOMB.encode(), "line 1: an anchor"),
         (b"%YAML 1.1\n---\na: 1\n", "line 1: a directive"),
-        (b"{" * 100_000, "nested too deeply"),
+        (b"{" * 10_000, "nested too deeply"),
+        (b"{" * 100_000, "100000 separators it is more than can be read"),
+        (b"schema_version: 3\rworkload: mlp\n", r"line 1: there is a line end '\\r'"),
+        ("schema_version: 3\nvariant: a\u2028b\n".encode(), r"line 2: there is a line end '\\u2028'"),
+        (b"a: [" + b"1, " * 300_000 + b"1]", "300003 separators it is more than can be read"),
+        (b"a: " + b"b " * 300_000 + b"!", "600004 characters .* more than can be read"),
         (b"a: " + b"x" * 2_000_000, "characters, more than"),
         (b"a: " + b"x" * 5_000_000, "bytes, more than"),
         (b"schema_version: 3\n", "the file has no key workload; it may have been cut short"),
@@ -223,10 +228,24 @@ def test_not_a_regular_file(path: Path, make: Callable[[Path], None]) -> None:
     check_refused(path, "not a regular file")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_unreadable_for_real(path: Path) -> None:
     path.chmod(0)
-    check_refused(path, "cannot be read: Permission denied")
+    child = os.fork()
+    if child == 0:  # root may read everything, so it must not be root
+        try:
+            if os.geteuid() == 0:
+                os.chdir(path.parents[1])  # its way there leads through a folder that is pytest's alone
+                path.parents[1].chmod(0o755)
+                os.setgroups([])
+                os.setuid(65534)
+            folder = path.parents[1] if os.geteuid() != 65534 else Path()
+            BaselineStore(folder).find(ENVIRONMENT, "mlp-single", 1)
+        except BaselineError as error:
+            os._exit(0 if "cannot be read: Permission denied. Make it readable" in str(error) else 2)
+        except BaseException:
+            os._exit(3)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_unreadable(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import resource
+import signal
 import stat
 from pathlib import Path
 
@@ -370,3 +372,23 @@ def test_a_file_of_version_2_is_read(tmp_path: Path) -> None:
     BaselineStore(tmp_path).save([make_entry()])
     edit(path_of(tmp_path), "schema_version: 3", "schema_version: 2")
     assert BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 2) is not None
+
+
+def test_a_disk_that_is_full_half_way(tmp_path: Path) -> None:
+    """For real: the kernel lets this file have no more than a thousand bytes."""
+    [saved] = BaselineStore(tmp_path).save([make_entry(replicas=1)])
+    before = saved.path.read_bytes()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+            BaselineStore(tmp_path).save([make_entry(replicas=2)])
+        except BaselineError as error:
+            os._exit(0 if "cannot be written: File too large. The file is as it was." in str(error) else 2)
+        except BaseException:
+            os._exit(3)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert saved.path.read_bytes() == before
+    assert [path.name for path in saved.path.parent.iterdir()] == [saved.path.name]

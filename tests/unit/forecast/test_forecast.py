@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pytest_tfperf.config import PerfConfig
-from pytest_tfperf.forecast import Duration, Stored, forecast, updated
+from pytest_tfperf.forecast import Duration, Stored, forecast, sound, updated
 from pytest_tfperf.records.arm import Arm, Recipe, Sweep, SweepSpec
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.run import ArmResult, Run
@@ -122,3 +124,29 @@ def test_what_was_expected_is_said_at_the_end() -> None:
     assert str(duration) == "took 2 min 20 s, expected 2 min 10 s"
     assert duration.added_to({}, {}) == {}
     assert duration.added_to({}, {SPEC.test: result(SECONDS)}) == after(SECONDS, 142.0)
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=4)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(["", "t.py::t", "runs", "rounds", "T(1)", "T(2)", "gate 20"]), inner, max_size=4
+        ),
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(JSON)
+def test_anything_may_stand_in_the_cache(found: object) -> None:
+    history = sound(found)
+    said = forecast([SWEEP], CONFIG, history, unknown)
+    assert 0 < said.expected <= said.most < float("inf")
+    assert sound(updated(history, {"t.py::t": result(SECONDS)}, CONFIG, 100.0))["t.py::t"]["runs"]
+
+
+def test_what_was_written_is_sound() -> None:
+    written = updated({}, {"t.py::t": result(SECONDS)}, CONFIG, 100.0)
+    assert sound(json.loads(json.dumps(written))) == written

@@ -152,9 +152,16 @@ def test_only_variables_that_change_speed_and_never_secrets() -> None:
         "TF_DETERMINISTIC_OPS": "1",
         "TF_GPU_THREAD_MODE": "odd \udcff",
         "AWS_SECRET_ACCESS_KEY": "secret",
+        "TF_GRPC_TOKEN": "secret",
+        "TF_GRPC_DEFAULT_OPTIONS": "secret",
+        "NCCL_AUTH_TOKEN": "secret",
+        "NCCL_SIGNING_KEY": "secret",
+        "TF_GPU_PASSWORD": "secret",
+        "NCCL_CONF_FILE": "https://me:secret@host/nccl.conf",
     }
     assert speed_variables(environ) == {
         "NCCL_ALGO": "Ring",
+        "NCCL_CONF_FILE": "https://***@host/nccl.conf",
         "OMP_NUM_THREADS": "4",
         "TF_DETERMINISTIC_OPS": "1",
         "TF_ENABLE_ONEDNN_OPTS": "0",

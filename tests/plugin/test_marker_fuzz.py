@@ -1,0 +1,76 @@
+"""Whatever stands in a marker, it is a spec or a usage error that names the test."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_tfperf import marker
+from pytest_tfperf.errors import UsageError
+from pytest_tfperf.marker import sweep_spec
+from pytest_tfperf.strategies import registry as strategies
+
+NUMBERS = st.one_of(st.integers(-3, 9), st.integers(), st.floats(), st.booleans())
+WORDS = st.one_of(
+    st.text(max_size=6), st.sampled_from(["mlp", "single", "1gbit", "ps:0 worker:0", "worker:1", "reference"])
+)
+PLAIN = st.one_of(st.none(), NUMBERS, WORDS, st.binary(max_size=3), st.complex_numbers(), st.just(object()))
+VALUES = st.recursive(
+    PLAIN,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=3).map(tuple),
+        st.dictionaries(st.one_of(st.integers(0, 5), st.text(max_size=4), st.booleans()), inner, max_size=3),
+        st.frozensets(st.integers(), max_size=3),
+    ),
+    max_leaves=5,
+)
+ARGUMENTS = st.dictionaries(
+    st.one_of(st.sampled_from([*marker._NAMES, "batch_size", "ps", "colocate", "xla", "layers"]), st.text(max_size=5)),
+    VALUES,
+    max_size=5,
+)
+STRATEGIES = st.one_of(st.sampled_from(sorted(strategies.names())), VALUES)
+
+
+@settings(max_examples=300, deadline=None)
+@given(args=st.lists(st.one_of(st.just("mlp"), VALUES), min_size=0, max_size=2), strategy=STRATEGIES, kwargs=ARGUMENTS)
+def test_a_spec_or_a_usage_error(args: list[Any], strategy: Any, kwargs: dict[str, Any]) -> None:
+    check(args, {"strategy": strategy, **kwargs})
+
+
+@settings(max_examples=300, deadline=None)
+@given(strategy=st.sampled_from(sorted(strategies.names())), kwargs=ARGUMENTS)
+def test_arguments_of_a_good_workload_and_strategy(strategy: str, kwargs: dict[str, Any]) -> None:
+    check(["mlp"], {"strategy": strategy, "replicas": [1, 2], **kwargs})
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"strategy": []}, r"no strategy \[\]"),
+        ({"strategy": "single", "reference": {}}, r"no strategy \{\}"),
+        ({"strategy": "single", "versus": {1: 2}}, "1 is no name"),
+        ({"strategy": "single", "versus": {"strategy": []}}, r"no strategy \[\]"),
+    ],
+)
+def test_what_was_found(kwargs: dict[str, Any], message: str) -> None:
+    mark = pytest.mark.tfperf.with_args("mlp", **kwargs).mark
+    with pytest.raises(UsageError, match=message):
+        sweep_spec(mark, "test_a.py::test_a", "cpu")
+
+
+def check(args: list[Any], kwargs: dict[str, Any]) -> None:
+    mark = pytest.mark.tfperf.with_args(*args, **kwargs).mark
+    try:
+        spec = sweep_spec(mark, "test_a.py::test_a", "cpu")
+    except UsageError as error:
+        assert str(error).startswith("test_a.py::test_a: @pytest.mark.tfperf: ")  # noqa: PT017
+    else:
+        assert spec.replicas
+        with suppress(UsageError):
+            hash(spec.recipe.strategy)

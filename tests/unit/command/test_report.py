@@ -91,7 +91,7 @@ def test_what_is_no_report(tmp_path: Path, capsys: Capture, content: bytes | Non
 def test_a_folder_is_no_report(tmp_path: Path, capsys: Capture) -> None:
     ran = tfperf(capsys, "report", tmp_path)
     assert ran.code == 3
-    assert "cannot be read: Is a directory" in ran.err
+    assert "cannot be read: it is a folder" in ran.err
 
 
 def test_a_session_without_tests(report: SessionReport, tmp_path: Path, capsys: Capture) -> None:

@@ -60,14 +60,42 @@ def _html(report: SessionReport) -> bytes:
     return to_html(report).encode()
 
 
+def _markdown(report: SessionReport) -> bytes:
+    from pytest_tfperf.report.markdown import to_markdown
+
+    return to_markdown(report).encode()
+
+
+def _tensorboard(report: SessionReport) -> bytes:
+    from pytest_tfperf.report.tensorboard import write_events
+
+    with tempfile.TemporaryDirectory(prefix="events-") as folder:
+        write_events(report, Path(folder))
+        return b"".join(file.read_bytes() for file in Path(folder).rglob("*") if file.is_file())
+
+
+def _history(report: SessionReport) -> bytes:
+    from pytest_tfperf.history import append
+
+    with tempfile.TemporaryDirectory(prefix="history-") as folder:
+        file = Path(folder) / "history.db"
+        append(report, f"sqlite:///{file}")
+        return file.read_bytes()
+
+
 WRITERS = (
     Writer("json", _json, 5.0, 20e6),
     Writer("html", _html, 5.0, 8e6),
+    Writer("markdown", _markdown, 5.0, 1e6),
+    Writer("tensorboard", _tensorboard, 5.0, 20e6),
+    Writer("history", _history, 5.0, 20e6),
 )
+BAR_ALL = 5.0
+"""Seconds for all of them, each for the first time."""
 
 
-def measured(writer: Writer, report: SessionReport, file: Path) -> bool:
-    """Write three times and tell; False where a bar is missed."""
+def measured(writer: Writer, report: SessionReport, file: Path) -> tuple[bool, float]:
+    """Write three times and tell; whether the bars are met, and the seconds of the first time."""
     times, data = [], b""
     for _ in range(REPEATS):
         start = time.perf_counter()
@@ -79,7 +107,7 @@ def measured(writer: Writer, report: SessionReport, file: Path) -> bool:
         f"{writer.name:12}{format_seconds(min(times)):>10}{format_seconds(times[0]):>10}{format_bytes(len(data)):>10}  "
         f"at most {format_seconds(writer.seconds)}, {format_bytes(writer.size)}{'' if met else '   MISSED'}"
     )
-    return met
+    return met, times[0]
 
 
 def browsed(file: Path) -> bool:
@@ -124,7 +152,11 @@ def main() -> None:
         report = read_json(given.report) if given.report else canned_report(Path(temporary), given.arms)
         print(f"{len(report.cases)} arms, written {REPEATS} times")
         print(f"{'':12}{'least':>10}{'first':>10}{'size':>10}  bars")
-        met = [measured(writer, report, folder / f"report.{writer.name}") for writer in WRITERS]
+        done = [measured(writer, report, folder / f"report.{writer.name}") for writer in WRITERS]
+        together = sum(seconds for _, seconds in done)
+        met = [*(fine for fine, _ in done), together <= BAR_ALL]
+        missed = "" if met[-1] else "   MISSED"
+        print(f"all, first  {format_seconds(together):>20}{'':10}  at most {format_seconds(BAR_ALL)}{missed}")
         if not given.no_browser:
             met.append(browsed(folder / "report.html"))
     sys.exit(0 if all(met) else 1)

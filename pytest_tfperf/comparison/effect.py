@@ -13,7 +13,13 @@ from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.sweep import PairedRuns
-from pytest_tfperf.stats.difference import difference, expected_half_width, half_width, interval, paired_difference
+from pytest_tfperf.stats.difference import (
+    difference,
+    expected_half_width,
+    half_width_of_runs,
+    interval,
+    paired_difference,
+)
 from pytest_tfperf.stats.spending import shares
 from pytest_tfperf.stats.summary import bounded_exp, centre_of_logs, geometric_mean
 
@@ -156,7 +162,10 @@ def compare_arm(
         efficiency,
         replace(
             compare("common", f"T(1) x {label}", lambda one, own: [sqrt(a) * sqrt(b) for a, b in zip(one, own)]),
-            alone=all(-each.difference.log_ratio > _of_runs(each, EACH) for each in (reference, throughput)),
+            alone=all(
+                -each.difference.log_ratio > half_width_of_runs(each.difference, EACH)
+                for each in (reference, throughput)
+            ),
         ),
     )
 
@@ -170,21 +179,21 @@ def _seen_beside(figure: Comparison, efficiency: Comparison, errors: Errors, *, 
     moved, seen = figure.difference.log_ratio, efficiency.difference.log_ratio
     # How far E(N) went where it goes as this figure alone gets slower, or faster.
     toward = seen if rises == (moved < 0) else -seen
-    if toward <= max(_of_runs(efficiency, ALONE), OWN_SHARE * abs(moved)):
+    if toward <= max(half_width_of_runs(efficiency.difference, ALONE), OWN_SHARE * abs(moved)):
         return replace(figure, alone=False)
     day = min(0.5, RARER * errors.day)
     change = interval(figure.difference, errors.alarm, day)
     return replace(figure, change=change, day_confidence=figure.day_confidence and 1 - 2 * day, alone=True)
 
 
+def _fell(found: Difference, chance: float) -> bool:
+    """Whether the noise of the runs alone leaves a loss."""
+    return -found.log_ratio > half_width_of_runs(found, chance)
+
+
 def unknown_days(metric: Metric, found: Difference) -> float:
     """What days are taken to do to a figure, on a log scale, where too few sessions are saved to know; not to E(N)."""
     return 0.0 if metric == "efficiency" or found.between_freedom > 1 else UNKNOWN_DAYS
-
-
-def _of_runs(comparison: Comparison, chance: float) -> float:
-    """Half-width of the interval that the noise of the runs alone gives."""
-    return half_width(replace(comparison.difference, between=0.0, between_freedom=0), chance)
 
 
 def _compare(

@@ -115,10 +115,15 @@ def half_width(found: Difference, error: float, day: float | None = None) -> flo
     """
     if found.between <= 0:
         return _t_quantile(found.freedom, error) * sqrt(found.variance)
-    of_runs = _t_quantile(found.within_freedom, error) * sqrt(found.within)
+    of_runs = half_width_of_runs(found, error)
     if day is None:
         return max(of_runs, _t_quantile(found.freedom, error) * sqrt(found.variance))
     return max(of_runs, _half_width_of_days(found, day))
+
+
+def half_width_of_runs(found: Difference, error: float) -> float:
+    """The same of the noise of the runs alone."""
+    return _t_quantile(found.within_freedom, error) * sqrt(found.within)
 
 
 def _half_width_of_days(found: Difference, chance: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isinf
+from math import isfinite, isinf
 
 from pytest_tfperf.comparison.effect import UNKNOWN_DAYS
 from pytest_tfperf.diagnosis.moved import what_moved
@@ -162,7 +162,7 @@ def _compared(metric: MetricVerdict, floor: FloorVerdict | None) -> Row:
             with_noise(before),
             with_noise(comparison.now),
             format_percent(change.value - 1, signed=True),
-            _interval(f"{100 * (change.low - 1):+.1f}", f"{100 * (change.high - 1):+.1f}", change),
+            _interval(100 * (change.low - 1), 100 * (change.high - 1)),
             text,
             severity,
         )
@@ -173,9 +173,7 @@ def _compared(metric: MetricVerdict, floor: FloorVerdict | None) -> Row:
         f"{before.value:.3f}",
         f"{comparison.now.value:.3f}",
         format_points(before.value * (change.value - 1)),
-        _interval(
-            f"{100 * before.value * (change.low - 1):+.1f}", f"{100 * before.value * (change.high - 1):+.1f}", change
-        ),
+        _interval(100 * before.value * (change.low - 1), 100 * before.value * (change.high - 1)),
         text + (", and " + floor_text if floor_text else ""),
         Verdict.REGRESSED if missed else severity,
     )
@@ -203,8 +201,9 @@ def with_noise(estimate: Estimate) -> str:
     return f"{value} +- {format_percent(noise)}" if noise < 1 else f"{value} +- over 100 %"
 
 
-def _interval(low: str, high: str, estimate: Estimate) -> str:
-    return "[no interval]" if isinf(estimate.high) else f"[{low}, {high}]"
+def _interval(low: float, high: float) -> str:
+    """In percent or points; none where it has no end, or none that a number can hold."""
+    return f"[{low:+.1f}, {high:+.1f}]" if isfinite(low) and isfinite(high) else "[no interval]"
 
 
 def _legend(verdict: ArmVerdict, compared: bool) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pytest_tfperf.config import Outputs
 from pytest_tfperf.errors import ReportError
@@ -21,49 +22,72 @@ class Written:
 
 
 def write_reports(report: SessionReport, outputs: Outputs) -> tuple[Written, ...]:
-    """Write every output; a line for each."""
-    found = []
-    for what, where, write in _writers(report, outputs):
-        try:
-            write()
-        except (ReportError, OSError) as error:
-            found.append(Written(f"{what} was not written: {_reason(error)}", failed=True))
-        else:
-            found.append(Written(f"{what}: {where}"))
-    return tuple(found)
+    """Write every output that was asked for; a line for each."""
+    wanted = ((what, write, getattr(outputs, name)) for name, what, write in _WRITERS)
+    return tuple(_written(report, what, write, where) for what, write, where in wanted if where)
 
 
-def _writers(report: SessionReport, outputs: Outputs) -> Iterator[tuple[str, object, Callable[[], object]]]:
-    """What, where and how; a format's module is imported only where it is asked for."""
-    if outputs.json is not None:
-        from pytest_tfperf.report.json_file import to_json
+def _written(
+    report: SessionReport, what: str, write: Callable[[SessionReport, Any], str | None], where: object
+) -> Written:
+    try:
+        shown = write(report, where)
+    except (ReportError, OSError) as error:
+        return Written(f"{what} was not written: {_reason(error)}", failed=True)
+    except Exception as error:  # whatever a writer or its library trips over: the verdicts are told all the same
+        return Written(f"{what} was not written: {type(error).__name__}: {error}", failed=True)
+    return Written(f"{what}: {where if shown is None else shown}")
 
-        path = outputs.json
-        yield "JSON report", path, lambda: write_file(path, to_json(report))
-    if outputs.markdown is not None:
-        from pytest_tfperf.report.markdown import to_markdown
 
-        page = outputs.markdown
-        yield "Markdown report", page, lambda: write_file(page, to_markdown(report).encode())
-    if outputs.html is not None:
-        from pytest_tfperf.report.html import to_html
+# Each format's module is imported only where it is asked for.
 
-        html = outputs.html
-        yield "HTML report", html, lambda: write_file(html, to_html(report).encode())
-    if outputs.job_summary is not None and report.cases:
-        from pytest_tfperf.report.github import append_summary
 
-        summary = outputs.job_summary
-        yield "job summary", summary, lambda: append_summary(report, summary)
-    if outputs.tensorboard is not None:
-        from pytest_tfperf.report.tensorboard import write_events
+def _json(report: SessionReport, path: Path) -> None:
+    from pytest_tfperf.report.json_file import to_json
 
-        events = outputs.tensorboard
-        yield "TensorBoard events", events, lambda: write_events(report, events)
-    if outputs.history:
-        from pytest_tfperf.history import append, shown_url
+    write_file(path, to_json(report))
 
-        yield "history", shown_url(outputs.history), lambda: append(report, outputs.history)
+
+def _markdown(report: SessionReport, path: Path) -> None:
+    from pytest_tfperf.report.markdown import to_markdown
+
+    write_file(path, to_markdown(report).encode())
+
+
+def _html(report: SessionReport, path: Path) -> None:
+    from pytest_tfperf.report.html import to_html
+
+    write_file(path, to_html(report).encode())
+
+
+def _job_summary(report: SessionReport, path: Path) -> None:
+    from pytest_tfperf.report.github import append_summary
+
+    append_summary(report, path)
+
+
+def _tensorboard(report: SessionReport, folder: Path) -> None:
+    from pytest_tfperf.report.tensorboard import write_events
+
+    write_events(report, folder)
+
+
+def _history(report: SessionReport, url: str) -> str:
+    from pytest_tfperf.history import append, shown_url
+
+    append(report, url)
+    return shown_url(url)
+
+
+_WRITERS: tuple[tuple[str, str, Callable[[SessionReport, Any], str | None]], ...] = (
+    ("json", "JSON report", _json),
+    ("markdown", "Markdown report", _markdown),
+    ("html", "HTML report", _html),
+    ("job_summary", "job summary", _job_summary),
+    ("tensorboard", "TensorBoard events", _tensorboard),
+    ("history", "history", _history),
+)
+"""By field of `Outputs`: what it is, and what writes it and may say where in other words."""
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -48,6 +48,11 @@ class Errors:
     day: float
     """Of an alarm for what differs between sessions; the same at every look, as a session's day is the same at each."""
 
+    @property
+    def day_alone(self) -> float:
+        """The same for a figure that E(N) shows to have moved alone, which days rarely do."""
+        return min(0.5, RARER * self.day)
+
 
 def errors_at(look: Look, policy: ComparisonPolicy, hypotheses: int) -> Errors:
     """The session's chance of a false alarm is split evenly over all that it judges, then over the looks.
@@ -98,8 +103,12 @@ def stored_figures(entry: BaselineEntry) -> Figures:
 
 def _stored(sessions: Sequence[Sequence[float]]) -> Estimate:
     """A mean of sessions, not of all their runs, as sessions may have more of them or fewer."""
+    return _around(sum(centre_of_logs(session).mean for session in sessions) / len(sessions), sessions)
+
+
+def _around(middle: float, sessions: Sequence[Sequence[float]]) -> Estimate:
+    """An estimate at `middle`, a log, with the noise of all runs of the sessions."""
     runs = geometric_mean([value for session in sessions for value in session], _SHOWN_CONFIDENCE)
-    middle = sum(centre_of_logs(session).mean for session in sessions) / len(sessions)
     shift = bounded_exp(middle - log(runs.value))
     return Estimate(runs.value * shift, runs.low * shift, runs.high * shift, _SHOWN_CONFIDENCE, runs.n)
 
@@ -162,10 +171,7 @@ def compare_arm(
         efficiency,
         replace(
             compare("common", f"T(1) x {label}", lambda one, own: [sqrt(a) * sqrt(b) for a, b in zip(one, own)]),
-            alone=all(
-                -each.difference.log_ratio > half_width_of_runs(each.difference, EACH)
-                for each in (reference, throughput)
-            ),
+            is_own=all(_fell(each.difference, EACH) for each in (reference, throughput)),
         ),
     )
 
@@ -180,20 +186,18 @@ def _seen_beside(figure: Comparison, efficiency: Comparison, errors: Errors, *, 
     # How far E(N) went where it goes as this figure alone gets slower, or faster.
     toward = seen if rises == (moved < 0) else -seen
     if toward <= max(half_width_of_runs(efficiency.difference, ALONE), OWN_SHARE * abs(moved)):
-        return replace(figure, alone=False)
-    day = min(0.5, RARER * errors.day)
-    change = interval(figure.difference, errors.alarm, day)
-    return replace(figure, change=change, day_confidence=figure.day_confidence and 1 - 2 * day, alone=True)
+        return replace(figure, is_own=False)
+    return replace(
+        figure,
+        change=interval(figure.difference, errors.alarm, errors.day_alone),
+        day_confidence=figure.day_confidence and 1 - 2 * errors.day_alone,
+        days=0.0,
+    )
 
 
 def _fell(found: Difference, chance: float) -> bool:
     """Whether the noise of the runs alone leaves a loss."""
     return -found.log_ratio > half_width_of_runs(found, chance)
-
-
-def unknown_days(metric: Metric, found: Difference) -> float:
-    """What days are taken to do to a figure, on a log scale, where too few sessions are saved to know; not to E(N)."""
-    return 0.0 if metric == "efficiency" or found.between_freedom > 1 else UNKNOWN_DAYS
 
 
 def _compare(
@@ -210,26 +214,23 @@ def _compare(
     # E(N) alarms in both directions: a fall is a loss of scaling, a rise can be a loss of T(1).
     sides = 2 if metric == "efficiency" else 1
     alarm, day = errors.alarm / sides, errors.day / sides
+    days = 0.0 if paired or metric == "efficiency" or found.between_freedom > 1 else UNKNOWN_DAYS
     here = geometric_mean(now, _SHOWN_CONFIDENCE)
-    there = geometric_mean([value for session in before for value in session], _SHOWN_CONFIDENCE)
-    # What is shown is a mean of sessions, not of all their runs.
-    shift = bounded_exp(log(here.value) - found.log_ratio - log(there.value))
     assured = interval(found, errors.miss)
     # Whether more rounds would decide is asked of what is open: nobody reads it where a loss is ruled out already.
     needed = rounds_needed(found, tolerance, errors.miss) if assured.low < 1 - tolerance else None
     return Comparison(
         metric=metric,
         label=label,
-        baseline=Estimate(
-            there.value * shift, there.low * shift, there.high * shift, _SHOWN_CONFIDENCE, sum(map(len, before))
-        ),
+        baseline=_around(log(here.value) - found.log_ratio, before),
         now=here,
-        change=interval(found, alarm, day, least=0.0 if paired else unknown_days(metric, found)),
+        change=interval(found, alarm, day, least=days),
         assured=assured,
         difference=found,
         sessions=0 if paired else len(before),
         rounds_needed=needed,
         day_confidence=1 - 2 * day if found.between > 0 else None,
+        days=days,
     )
 
 

@@ -125,10 +125,10 @@ def hypotheses_of(replicas: Sequence[int], floors: int, *, own_reference: bool) 
 def judge_metric(comparison: Comparison, tolerance: float) -> MetricVerdict:
     """Size and certainty: regressed only beyond the tolerance *and* with an interval that excludes no change.
 
-    A figure that did not move alone is no regression by itself: `_together` asks what it has in common with the other.
+    A loss that is not the figure's own is no regression of it by itself: `_together` asks what both lost.
     """
     change, assured = comparison.change, comparison.assured
-    if change.value < 1 - tolerance and change.high < 1 and comparison.alone is not False:
+    if change.value < 1 - tolerance and change.high < 1 and comparison.is_own:
         return MetricVerdict(comparison, Verdict.REGRESSED, tolerance)
     if change.value > 1 + tolerance and change.low > 1:
         return MetricVerdict(comparison, Verdict.IMPROVED, tolerance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_tfperf.comparison.effect import RARER, Errors, errors_at, log_loss, unknown_days
+from pytest_tfperf.comparison.effect import Errors, errors_at, log_loss
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import Comparison
@@ -22,11 +22,10 @@ def may_alarm(comparison: Comparison, tolerance: float, look: Look, last: Errors
         return True
     both_ways = comparison.metric == "efficiency"
     sides = 2 if both_ways else 1
-    # That E(N) will show a loss to be this figure's own is the better one of two prospects.
-    day = last.day / sides if comparison.metric in ("efficiency", "common") else min(0.5, RARER * last.day)
-    width = expected_half_width(found, look.planned, last.alarm / sides, day)
-    if comparison.metric == "common":
-        width = max(width, unknown_days(comparison.metric, found))
+    day, days = last.day / sides, comparison.days
+    if comparison.metric in ("reference", "throughput") and not comparison.is_own:
+        day, days = last.day_alone, 0.0  # that E(N) will show it to be this figure's own is the better prospect
+    width = max(days, expected_half_width(found, look.planned, last.alarm / sides, day))
     bound = max(width, log_loss(tolerance))
     falls = 1 - chance_above(found, look.planned, -bound)
     rises = chance_above(found, look.planned, bound) if both_ways else 0.0

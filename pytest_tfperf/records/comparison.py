@@ -68,10 +68,11 @@ class Comparison:
     ruled out already."""
     day_confidence: float | None = None
     """Of the interval of `change` where sessions differ, which is another than that of the runs; None without such."""
-    alone: bool | None = None
-    """Against several sessions: whether a loss of the figure could stand for itself. One of T(1) or T(N) that E(N) does
-    not show is left to `common`, as a day that both share changes no E(N); and one of `common` that only one of the two
-    shows is none. None: nothing of the kind is asked."""
+    days: float = 0.0
+    """What a day is taken to do at least, as a difference of logs: above 0 where too few sessions are saved to know."""
+    is_own: bool = True
+    """False where a loss of the figure is not its own. One of T(1) or T(N) that E(N) does not show is left to `common`,
+    as a day that both share changes no E(N); and one of `common` that only one of the two shows is that one's."""
 
 
 @dataclass(frozen=True)

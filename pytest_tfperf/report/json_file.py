@@ -25,8 +25,22 @@ class _Head(msgspec.Struct):
 
 
 def to_json(report: SessionReport) -> bytes:
-    """One object on one line; the same report gives the same bytes."""
-    return msgspec.json.encode(report) + b"\n"
+    """One object on one line; the same report gives the same bytes.
+
+    A name that is no Unicode text, such as a file's, has its odd bytes written out: it must not cost the report.
+    """
+    try:
+        return msgspec.json.encode(report) + b"\n"
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_as_text(msgspec.to_builtins(report))) + b"\n"
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_as_text(key): _as_text(each) for key, each in value.items()}
+    return [_as_text(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def read_json(path: Path) -> SessionReport:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, isinf
 
-from pytest_tfperf.comparison.effect import UNKNOWN_DAYS
 from pytest_tfperf.diagnosis.moved import what_moved
 from pytest_tfperf.records.against import Revision
 from pytest_tfperf.records.baseline import BaselineEntry
@@ -215,13 +214,11 @@ def _legend(verdict: ArmVerdict, compared: bool) -> str:
     # E(N) is asked about both ways, so each of its ends may be wrong half as often.
     other = next((each for each in known if each.change.confidence != known[0].change.confidence), None)
     legend += f", for {other.label} {format_confidence(other.change.confidence)}" if other else ""
-    of_days = [each for each in known if each.metric in ("reference", "throughput") and each.alone is not True]
-    few = next((each.sessions for each in of_days if 0 < each.sessions < 3), 0)
-    if few:
-        say = "session says" if few == 1 else "sessions say"
-        legend += (
-            f"; at least {format_percent(UNKNOWN_DAYS, decimals=0)} where a day may do it, of which {few} {say} little"
-        )
+    unknown = next((each for each in known if each.days and each.metric != "common"), None)
+    if unknown:
+        say = "session says" if unknown.sessions == 1 else "sessions say"
+        least = format_percent(unknown.days, decimals=0)
+        legend += f"; at least {least} where a day may do it, of which {unknown.sessions} {say} little"
     days = dict.fromkeys(format_confidence(each.day_confidence) for each in known if each.day_confidence is not None)
     return legend + (f"; as far as sessions differ, {' or '.join(days)}" if days else "")
 

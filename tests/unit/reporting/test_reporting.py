@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,25 @@ def case() -> TestCase:
 
     ((spec, count),) = canned_specs(1)
     return TestCase("t[1]", spec, count, "t.py", 1)
+
+
+def test_a_writer_that_trips_over_something_of_its_own_loses_no_other(tmp_path: Path) -> None:
+    report = canned_report(tmp_path / "session", 4)
+    broken = replace(report, started="no date")  # which TensorBoard's writer needs
+    outputs = Outputs(tensorboard=tmp_path / "events", json=tmp_path / "report.json")
+    written = write_reports(broken, outputs)
+    assert [line.failed for line in written] == [False, True]
+    assert written[1].text.startswith("TensorBoard events was not written: ValueError: ")
+    assert read_json(tmp_path / "report.json") == broken
+
+
+def test_a_name_that_is_no_text_costs_no_report(tmp_path: Path) -> None:
+    report = canned_report(tmp_path / "session", 4)
+    odd = replace(report.cases[0], id="test_\udcff.py::test_a[1]", text="\ud800")
+    odd_report = replace(report, cases=(odd, *report.cases[1:]))
+    outputs = Outputs(
+        json=tmp_path / "a.json", markdown=tmp_path / "a.md", html=tmp_path / "a.html", tensorboard=tmp_path / "events",
+        history=f"sqlite:///{tmp_path / 'a.db'}", job_summary=tmp_path / "summary.md",
+    )  # fmt: skip
+    assert [line.text for line in write_reports(odd_report, outputs) if line.failed] == []
+    assert read_json(tmp_path / "a.json").cases[0].id == "test_\\udcff.py::test_a[1]"

@@ -13,7 +13,6 @@ from pytest_tfperf.cluster import Cluster, placements, set_logical_cpu_devices, 
 from pytest_tfperf.errors import RegressionFailure, UsageError
 from pytest_tfperf.measurement.clock import StepClock
 from pytest_tfperf.measurement.gpus import visible_gpus
-from pytest_tfperf.overview import judgement_of
 from pytest_tfperf.records.arm import SweepSpec
 from pytest_tfperf.records.comparison import ArmVerdict
 from pytest_tfperf.records.estimate import Estimate
@@ -124,7 +123,7 @@ def tfperf(request: pytest.FixtureRequest, tfperf_replicas: int, tfperf_notebook
     identity = identity_properties(spec.workload, spec.strategy, replicas, spec.device, spec.variant)
     _set_properties(request.node, identity)
     report = session.report(spec, replicas, workload, request.node.nodeid)
-    _set_properties(request.node, identity + judgement_properties(judgement_of(report), report.result.environment.name))
+    _set_properties(request.node, identity + judgement_properties(report.judgement, report.result.environment.name))
     tfperf_notebook(report)
     return Measured(report, session)
 

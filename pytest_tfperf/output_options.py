@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tfperf.config import Outputs
 from pytest_tfperf.errors import UsageError
-from pytest_tfperf.history import check_url
+from pytest_tfperf.history import check_url, full_url
 
 _NEEDS = {
     "history": ("sqlalchemy", "history"),
@@ -58,7 +58,8 @@ def outputs(config: pytest.Config) -> Outputs:
     for name in ("json", "markdown", "html"):
         if (path := given[name]) is not None:
             _check_file(f"--tfperf-{name}", path)
-    url = _history_url(history, config)
+    from_line = config.getoption("tfperf_history") is not None
+    url = full_url(history, config.invocation_params.dir if from_line else config.rootpath)
     if url and (file := check_url(url)) is not None:
         _check_file("--tfperf-history", file)
     on_actions = os.environ.get("GITHUB_ACTIONS") == "true"
@@ -82,11 +83,3 @@ def _check_file(option: str, path: Path) -> None:
     target = path if path.exists() else path.parent
     if not os.access(target, os.W_OK):
         raise UsageError(f"{option} {path}: {target} cannot be written")
-
-
-def _history_url(given: str, config: pytest.Config) -> str:
-    """A path becomes the URL of an SQLite file: from the command line relative to there, from the ini to its folder."""
-    if not given or "://" in given:
-        return given
-    folder = config.invocation_params.dir if config.getoption("tfperf_history") else config.rootpath
-    return f"sqlite:///{os.path.join(folder, os.path.expanduser(given))}"

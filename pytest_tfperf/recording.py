@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
 from pytest_tfperf.cases import TestCase
 from pytest_tfperf.fixtures import ARM, SESSION
-from pytest_tfperf.history import hide_passwords
+from pytest_tfperf.redaction import without_secrets
 from pytest_tfperf.reporting import Written, write_reports
 
 WRITTEN = pytest.StashKey[tuple[Written, ...]]()
@@ -55,38 +53,10 @@ def finish(session: pytest.Session, exit_status: int) -> None:
         outputs = replace(outputs, job_summary=None, annotate=False)
     if not (outputs or outputs.annotate) or config.option.collectonly:
         return
-    report = perf.overview(exit_status, without_passwords(config.invocation_params.args))
+    report = perf.overview(exit_status, without_secrets(config.invocation_params.args))
     if outputs.annotate:
         from pytest_tfperf.report.github import annotation_lines
 
         workspace = os.environ.get("GITHUB_WORKSPACE", "")
         config.stash[ANNOTATIONS] = annotation_lines(report, root=config.rootpath, workspace=workspace)
     config.stash[WRITTEN] = write_reports(report, outputs)
-
-
-_SECRET = re.compile(
-    r"token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|\bauth\b", re.IGNORECASE
-)
-
-
-def without_passwords(arguments: Iterable[str]) -> tuple[str, ...]:
-    """A command line with *** for its secrets: reports are shown to more people than a shell is.
-
-    Those are the passwords of URLs, and what is given to an option, or assigned to an ini value, whose name says that
-    it is secret: ``--api-token=x``, ``--api-token x``, ``-o password=x``.
-    """
-    shown: list[str] = []
-    is_secret = False
-    for argument in map(str, arguments):
-        name, assigned, _ = argument.partition("=")
-        if is_secret and not argument.startswith("-"):
-            shown.append("***")
-            is_secret = False
-            continue
-        secret_name = bool(_SECRET.search(name.replace("-", "_"))) and "/" not in name and "::" not in name
-        if secret_name and assigned:
-            shown.append(f"{name}=***")
-        else:
-            shown.append(hide_passwords(argument))
-        is_secret = secret_name and not assigned and argument.startswith("--")
-    return tuple(shown)

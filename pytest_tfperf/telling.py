@@ -12,12 +12,14 @@ from pytest_tfperf.diagnosis.findings import findings
 from pytest_tfperf.diagnosis.model_flops import flops_lines
 from pytest_tfperf.diagnosis.straggler import own_pace_lines
 from pytest_tfperf.diagnosis.suspects import SuspectVerdict, try_counting, try_suspect
+from pytest_tfperf.judgement import judgement
 from pytest_tfperf.judging import Decision
 from pytest_tfperf.measurement import environment as environments
 from pytest_tfperf.outcome import left_open
 from pytest_tfperf.records.arm import SweepSpec
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.report.document import Judgement
 from pytest_tfperf.report.view import ArmView, arm_view
 from pytest_tfperf.units import plural
 
@@ -31,10 +33,12 @@ class ArmReport:
 
     result: SweepResult
     verdict: ArmVerdict
-    view: ArmView
+    judgement: Judgement
     suspect: SuspectVerdict | None = None
-    changes: tuple[tuple[str, str | None, str | None], ...] = ()
-    """Soft keys of the environment that are not as in what it was held against: key, then, now."""
+
+    @property
+    def view(self) -> ArmView:
+        return self.judgement.view
 
 
 def arm_report(decision: Decision, result: SweepResult, config: PerfConfig, nodeid: str) -> ArmReport:
@@ -60,7 +64,7 @@ def arm_report(decision: Decision, result: SweepResult, config: PerfConfig, node
         against=then.opponent.revision if then.opponent else None,
         strict=left_open(verdict, config) if config.strict else "",
     )
-    return ArmReport(result, verdict, view, suspect, changes)
+    return ArmReport(result, verdict, judgement(verdict, view, changes), suspect)
 
 
 def rounds_to_rerun(verdict: ArmVerdict, planned: int) -> int:

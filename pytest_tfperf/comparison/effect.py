@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, isfinite, isinf, log, sqrt
 
-from pytest_tfperf.config import ComparisonPolicy
+from pytest_tfperf.comparison.chances import Errors
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import Comparison, Figures, Metric
 from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.estimate import Estimate
-from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.sweep import PairedRuns
 from pytest_tfperf.stats.difference import (
     difference,
@@ -20,7 +19,6 @@ from pytest_tfperf.stats.difference import (
     interval,
     paired_difference,
 )
-from pytest_tfperf.stats.spending import shares
 from pytest_tfperf.stats.summary import bounded_exp, centre_of_logs, geometric_mean
 
 _SHOWN_CONFIDENCE = 0.95
@@ -28,8 +26,6 @@ _MOST_ROUNDS = 1000
 
 ALONE = 0.002
 """Chance that noise alone lets E(N) say that one of T(1) and T(N) moved without the other."""
-RARER = 20
-"""By how much rarer a day is that a figure which moved alone could be taken for."""
 EACH = 0.05
 """Chance that noise alone lets one of T(1) and T(N) seem slower, for what both lost."""
 OWN_SHARE = 0.5
@@ -37,32 +33,6 @@ OWN_SHARE = 0.5
 
 UNKNOWN_DAYS = 0.04
 """What a day is taken to do to T(1) and T(N) at most, on a log scale, until three sessions say what it does here."""
-
-
-@dataclass(frozen=True)
-class Errors:
-    """Chances of a wrong decision on one side that one figure may have at one look."""
-
-    alarm: float
-    miss: float
-    day: float
-    """Of an alarm for what differs between sessions; the same at every look, as a session's day is the same at each."""
-
-    @property
-    def day_alone(self) -> float:
-        """The same for a figure that E(N) shows to have moved alone, which days rarely do."""
-        return min(0.5, RARER * self.day)
-
-
-def errors_at(look: Look, policy: ComparisonPolicy, hypotheses: int) -> Errors:
-    """The session's chance of a false alarm is split evenly over all that it judges, then over the looks.
-
-    Bonferroni's inequality again: the sum bounds the chance of any false alarm, and each test can fail on its own,
-    without knowing what the tests after it will find. A miss concerns one figure only, so it is split over looks alone.
-    """
-    share = shares(look)
-    among = max(1, hypotheses)
-    return Errors(policy.alarm * share.alarm / among, policy.miss * share.miss, policy.day / among)
 
 
 def efficiencies(reference: Sequence[float], throughput: Sequence[float], replicas: int) -> tuple[float, ...]:

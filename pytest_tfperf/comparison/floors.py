@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_tfperf.comparison.effect import Errors, efficiencies, speedups
+from pytest_tfperf.comparison.chances import Errors
+from pytest_tfperf.comparison.effect import efficiencies, speedups
 from pytest_tfperf.comparison.outlook import HOPE
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import FloorVerdict, Verdict

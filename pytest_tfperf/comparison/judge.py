@@ -7,9 +7,11 @@ from dataclasses import replace
 from math import isinf
 
 from pytest_tfperf.comparison import floors as floor_rules
-from pytest_tfperf.comparison.effect import Errors, compare_arm, errors_at, figures
+from pytest_tfperf.comparison.chances import Errors, errors_at
+from pytest_tfperf.comparison.effect import compare_arm, figures
 from pytest_tfperf.comparison.floors import Floor, judge_floor
 from pytest_tfperf.comparison.outlook import may_alarm, may_be_assured
+from pytest_tfperf.comparison.together import together
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.arm import Arm, Scalar
 from pytest_tfperf.records.baseline import BaselineEntry
@@ -20,7 +22,6 @@ from pytest_tfperf.units import format_percent, plural
 
 # Worst first: an arm's verdict is the worst of its figures'.
 _SEVERITY = (Verdict.REGRESSED, Verdict.INCONCLUSIVE, Verdict.IMPROVED, Verdict.UNCHANGED)
-_NOTHING_LOST = (Verdict.UNCHANGED, Verdict.IMPROVED)
 
 
 def judge_arm(
@@ -81,7 +82,7 @@ def judge_arm(
         reasons.append(f"{held_against} measured something else: " + "; ".join(different))
     else:
         comparisons = compare_arm(runs, known, against, arm.label, tolerance, errors, own_reference=own_reference)
-        metrics = _together(tuple(judge_metric(each, tolerance) for each in comparisons))
+        metrics = together(tuple(judge_metric(each, tolerance) for each in comparisons))
         verdict = next(
             each for each in _SEVERITY if any(metric.verdict is each and not metric.excused for metric in metrics)
         )
@@ -125,7 +126,7 @@ def hypotheses_of(replicas: Sequence[int], floors: int, *, own_reference: bool) 
 def judge_metric(comparison: Comparison, tolerance: float) -> MetricVerdict:
     """Size and certainty: regressed only beyond the tolerance *and* with an interval that excludes no change.
 
-    A loss that is not the figure's own is no regression of it by itself: `_together` asks what both lost.
+    A loss that is not the figure's own is no regression of it by itself: `together` asks what both lost.
     """
     change, assured = comparison.change, comparison.assured
     if change.value < 1 - tolerance and change.high < 1 and comparison.is_own:
@@ -153,73 +154,6 @@ def _why_undecided(comparison: Comparison, tolerance: float) -> str:
             text + f"the {comparison.sessions} saved sessions differ too much among themselves for any number of rounds"
         )
     return text + "no number of rounds would decide: save a baseline with more, or widen the tolerance"
-
-
-def _together(metrics: tuple[MetricVerdict, ...]) -> tuple[MetricVerdict, ...]:
-    """What T(1), T(N) and E(N) say of each other, as E(N) is made of the two."""
-    by_metric = {metric.comparison.metric: metric for metric in metrics}
-    efficiency = by_metric.get("efficiency")
-    if efficiency is None:
-        return metrics
-    reference, throughput = by_metric["reference"], by_metric["throughput"]
-    rest: tuple[MetricVerdict, ...] = ()
-    if (common := by_metric.get("common")) is not None:
-        reference, throughput, common = _fell_together(reference, throughput, common)
-        rest = (common,)
-    if _fell_alone(reference, throughput, efficiency):
-        reason = (
-            f"T(1) fell and {efficiency.comparison.label} rose with it, beyond the noise of a round: "
-            "the machine's day, which both arms share, does not explain it"
-        )
-        reference = replace(reference, verdict=Verdict.REGRESSED, reason=reason)
-    elif (
-        efficiency.verdict in (Verdict.REGRESSED, Verdict.INCONCLUSIVE)
-        and reference.verdict is Verdict.IMPROVED
-        and throughput.verdict in _NOTHING_LOST
-    ):
-        fell = "fell" if efficiency.verdict is Verdict.REGRESSED else "may have fallen"
-        reason = f"{efficiency.comparison.label} {fell} because T(1) got faster; nothing got slower"
-        efficiency = replace(efficiency, reason=reason, excused=True)
-    elif (
-        efficiency.verdict is Verdict.INCONCLUSIVE
-        and reference.verdict in _NOTHING_LOST
-        and throughput.verdict in _NOTHING_LOST
-    ):
-        # E(N) is noisier than either, and all it could still show is T(1) gaining what T(N) did not.
-        efficiency = replace(efficiency, reason="", excused=True)
-    return reference, throughput, efficiency, *rest
-
-
-def _fell_together(
-    reference: MetricVerdict, throughput: MetricVerdict, common: MetricVerdict
-) -> tuple[MetricVerdict, MetricVerdict, MetricVerdict]:
-    """T(1) and T(N) in the light of what they have in common, which counts only where it is a loss."""
-    parts = [
-        replace(metric, verdict=Verdict.REGRESSED, reason="")
-        if common.verdict is Verdict.REGRESSED
-        and metric.verdict is Verdict.INCONCLUSIVE
-        and metric.comparison.change.value < 1 - metric.tolerance
-        else metric
-        for metric in (reference, throughput)
-    ]
-    if parts == [reference, throughput]:
-        return reference, throughput, replace(common, reason="", excused=True)
-    change, label = common.comparison.change, throughput.comparison.label
-    reason = (
-        f"T(1) and {label} taken together lost {format_percent(1 - change.value)}, more than noise and days explain"
-    )
-    return parts[0], parts[1], replace(common, reason=reason)
-
-
-def _fell_alone(reference: MetricVerdict, throughput: MetricVerdict, efficiency: MetricVerdict) -> bool:
-    """Whether a rise of E(N) shows what the noise of T(1) itself leaves open: that T(1) got slower."""
-    return (
-        efficiency.verdict is Verdict.IMPROVED
-        and reference.verdict is Verdict.INCONCLUSIVE
-        and reference.comparison.change.value < 1 - reference.tolerance
-        and throughput.verdict is not Verdict.IMPROVED
-        and throughput.comparison.change.value <= 1 + throughput.tolerance
-    )
 
 
 def _seems_faster(metric: MetricVerdict) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_tfperf.comparison.effect import Errors, errors_at, log_loss
+from pytest_tfperf.comparison.chances import Errors, errors_at
+from pytest_tfperf.comparison.effect import log_loss
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import Comparison

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, exp, inf, log, sqrt
 
-from pytest_tfperf.comparison.effect import errors_at
+from pytest_tfperf.comparison.chances import errors_at
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.difference import Difference

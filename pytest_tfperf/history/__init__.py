@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_tfperf.history.url import hide_passwords, shown_url
+from pytest_tfperf.history.url import full_url, shown_url
 from pytest_tfperf.report.document import SessionReport
 
-__all__ = ["append", "check_url", "hide_passwords", "shown_url"]
+__all__ = ["append", "check_url", "full_url", "shown_url"]
 
 
 def append(report: SessionReport, url: str) -> None:

@@ -18,7 +18,8 @@ from sqlalchemy.pool import NullPool
 from pytest_tfperf.errors import ReportError, UsageError
 from pytest_tfperf.history.deadline import Deadline, GaveUpError, within
 from pytest_tfperf.history.schema import SCHEMA_VERSION, metadata, schema
-from pytest_tfperf.history.url import hide_passwords, passwords_of, shown_url
+from pytest_tfperf.history.url import shown_url
+from pytest_tfperf.redaction import hide_passwords, passwords_of
 
 Result = TypeVar("Result")
 Mode = Literal["read", "write", "append"]

@@ -1,13 +1,13 @@
-"""Database URLs as they may be shown: without their passwords, whatever else may be wrong with them."""
+"""URLs of databases: of files too, and as they may be shown."""
 
 from __future__ import annotations
 
+import os
 import re
 
-_HIDDEN = "***"
+from pytest_tfperf.redaction import hide_passwords
+
 _SQLITE = re.compile(r"sqlite(\+\w+)?:///", re.ASCII)
-_USER_INFO = re.compile(r"(?P<scheme>\w[\w+.-]*://)(?P<user>[^:@/]*):(?P<password>.*)@", re.ASCII | re.DOTALL)
-_IN_QUERY = re.compile(r"(?P<name>[?&]\w*password=)[^&#]*", re.ASCII | re.IGNORECASE)
 
 
 def shown_url(url: str) -> str:
@@ -17,17 +17,8 @@ def shown_url(url: str) -> str:
     return hide_passwords(url)
 
 
-def hide_passwords(text: str) -> str:
-    """Replace the passwords of URLs in a text.
-
-    A password that should have been percent-encoded and was not, with an ``@`` or ``/`` in it, is hidden all the same:
-    everything up to the last ``@`` is taken for it.
-    """
-    return _IN_QUERY.sub(rf"\g<name>{_HIDDEN}", _USER_INFO.sub(rf"\g<scheme>\g<user>:{_HIDDEN}@", text))
-
-
-def passwords_of(url: str) -> tuple[str, ...]:
-    """What must not be shown of a URL, as it is written there."""
-    found = [match["password"] for match in _USER_INFO.finditer(url)]
-    found += [match[0].partition("=")[2] for match in _IN_QUERY.finditer(url)]
-    return tuple(password for password in found if password)
+def full_url(given: str, folder: str | os.PathLike[str]) -> str:
+    """A path becomes the URL of an SQLite file, relative to the folder; a URL stays as it is, and so does nothing."""
+    if not given or "://" in given:
+        return given
+    return f"sqlite:///{os.path.abspath(os.path.join(folder, os.path.expanduser(given)))}"

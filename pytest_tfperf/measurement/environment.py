@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from pytest_tfperf.measurement.gpus import GpuSurvey, survey_gpus
 from pytest_tfperf.measurement.provenance import git_provenance
 from pytest_tfperf.records.arm import Device
 from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.redaction import hide_users, is_secret
 
 __all__ = ["changed", "git_provenance", "read_environment", "speed_variables"]
 
@@ -48,11 +48,6 @@ _VARIABLES = frozenset(
     }
 )
 _PREFIXES = ("NCCL_", "TF_GPU_", "TF_XLA_", "TF_ENABLE_", "TF_CUDNN_", "TF_NUM_", "TF_FORCE_", "TF_GRPC_WORKER_CACHE_")
-# A wrapper's own variable may begin like one of those that are read.
-_SECRET = re.compile(
-    r"TOKEN|SECRET|PASS|PWD|CREDENTIAL|AUTH|COOKIE|PRIVATE|(?:API|ACCESS|SIGNING|ENCRYPTION)_?KEY|_KEY$"
-)
-_USER_INFO = re.compile(r"(?<=://)[^/@\s]+@")
 # Addresses and output files: they differ from run to run and change no speed.
 _NOT_SPEED = frozenset(
     {"NCCL_COMM_ID", "NCCL_VERSION", "NCCL_DEBUG_FILE", "NCCL_TOPO_DUMP_FILE", "NCCL_GRAPH_DUMP_FILE"}
@@ -114,9 +109,9 @@ def speed_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Pick the environment variables that change speed, by name."""
     return {
         # bytes that are not UTF-8 reach Python as surrogates, which no file can hold
-        name: _USER_INFO.sub("***@", environ[name].encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+        name: hide_users(environ[name].encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
         for name in sorted(environ)
-        if (name in _VARIABLES or name.startswith(_PREFIXES)) and name not in _NOT_SPEED and not _SECRET.search(name)
+        if (name in _VARIABLES or name.startswith(_PREFIXES)) and name not in _NOT_SPEED and not is_secret(name)
     }
 
 

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 import pytest
 
 from pytest_tfperf.fixtures import _set_properties
-from pytest_tfperf.recording import without_passwords
 from tests.plugin.canned_session import Canned, suite
 
 IDENTITY = {"workload": "mlp", "strategy": "multi_worker_mirrored", "replicas": "2", "device": "cpu"}
@@ -89,36 +88,3 @@ def test_a_test_that_is_run_once_more_has_its_properties_once() -> None:
     item = SimpleNamespace(user_properties=[("mine", 1), ("tfperf_verdict", "inconclusive")])
     _set_properties(item, (("tfperf_verdict", "unchanged"),))  # type: ignore[arg-type]
     assert item.user_properties == [("mine", 1), ("tfperf_verdict", "unchanged")]
-
-
-def test_reports_have_no_passwords() -> None:
-    given = [
-        "--tfperf-history",
-        "postgresql://me:se:cr@t@db/perf",
-        "--x=https://:tok@host",
-        "a::b[1:2@3]",
-        "sqlite:///x",
-        "--api-token=abc",
-        "--password",
-        "hunter2",
-        "-o",
-        "my_secret=abc",
-        "tests/test_token.py",
-        "--token-file",
-        "-v",
-    ]
-    assert without_passwords(given) == (
-        "--tfperf-history",
-        "postgresql://me:***@db/perf",
-        "--x=https://:***@host",
-        "a::b[1:2@3]",
-        "sqlite:///x",
-        "--api-token=***",
-        "--password",
-        "***",
-        "-o",
-        "my_secret=***",
-        "tests/test_token.py",
-        "--token-file",
-        "-v",
-    )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tfperf.history.url import hide_passwords, passwords_of, shown_url
+from pytest_tfperf.history.url import full_url, shown_url
 
 
 @pytest.mark.parametrize(
@@ -29,15 +29,15 @@ def test_shown(url: str, shown: str) -> None:
     assert shown_url(url) == shown
 
 
-def test_in_a_line_of_arguments() -> None:
-    assert hide_passwords("--tfperf-history=postgresql://ada:pw@host/perf") == (
-        "--tfperf-history=postgresql://ada:***@host/perf"
-    )
-    assert passwords_of("postgresql://ada:pw@host/perf?sslpassword=other") == ("pw", "other")
-
-
 @given(st.text(min_size=4), st.sampled_from(["", "perf", "perf?a=b"]))
 def test_whatever_the_password_is(password: str, end: str) -> None:
     secret = f"<{password}>"
     for url in (f"postgresql+psycopg://ada:{secret}@host/{end}", f"mysql://ada:{secret}@host"):
         assert secret not in shown_url(url)
+
+
+def test_a_path_is_a_file_of_sqlite() -> None:
+    assert full_url("perf.db", "/there") == "sqlite:////there/perf.db"
+    assert full_url("/elsewhere/perf.db", "/there") == "sqlite:////elsewhere/perf.db"
+    assert full_url("postgresql://host/perf", "/there") == "postgresql://host/perf"
+    assert full_url("", "/there") == ""

@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 
 from benchmarks.canned_report import canned_report
-from pytest_tfperf.overview import judgement_of
+from pytest_tfperf.judgement import judgement as make
 from pytest_tfperf.records.comparison import ArmVerdict
 from pytest_tfperf.report.document import Judgement
 from pytest_tfperf.report.junit import identity_properties, judgement_properties
-from pytest_tfperf.telling import ArmReport
 from tests.unit.canned import judged
 from tests.unit.report.test_text import view_of
 
 
 def judgement(verdict: ArmVerdict) -> Judgement:
-    return judgement_of(ArmReport(None, verdict, view_of(verdict)))  # type: ignore[arg-type]  # the result plays no part
+    return make(verdict, view_of(verdict), ())
 
 
 def properties(verdict: ArmVerdict) -> dict[str, str]:

@@ -14,17 +14,10 @@ from pytest_tfperf.measurement.clock import StepClock
 from pytest_tfperf.measurement.gpus import no_gpu_reason, too_few_gpus, visible_gpus
 from pytest_tfperf.records.arm import Device
 from pytest_tfperf.records.comparison import Verdict
-from pytest_tfperf.report.text import Styled, failure_lines
+from pytest_tfperf.report.text import STYLES, Styled, failure_lines
 from pytest_tfperf.report.view import ArmView
 
-COLOURS: dict[Verdict, dict[str, bool]] = {
-    Verdict.REGRESSED: {"red": True, "bold": True},
-    Verdict.IMPROVED: {"green": True, "bold": True},
-    Verdict.UNCHANGED: {"green": True},
-    Verdict.INCONCLUSIVE: {"yellow": True},
-    Verdict.NO_BASELINE: {"yellow": True},
-    Verdict.INCOMPARABLE: {"yellow": True},
-}
+COLOURS: dict[Verdict, dict[str, bool]] = {verdict: dict.fromkeys(style, True) for verdict, style in STYLES.items()}
 
 
 def device_of(node: pytest.Item) -> Device:

@@ -7,32 +7,31 @@ import getpass
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_tfperf.errors import ReportError, TfPerfError, UsageError
-from pytest_tfperf.files import replace_content
-from pytest_tfperf.history.url import shown_url
+from pytest_tfperf.command.codes import FINE, REGRESSED
+from pytest_tfperf.command.printing import save, write
+from pytest_tfperf.errors import UsageError
+from pytest_tfperf.history.url import full_url, shown_url
 
 if TYPE_CHECKING:
+    from pytest_tfperf.command.program import Subparsers
     from pytest_tfperf.history.changes import ArmTrend, Change
-    from pytest_tfperf.history.terminal import Line, Terminal
+    from pytest_tfperf.history.terminal import Terminal
 
 VARIABLE = "TFPERF_HISTORY"
 FILE = "perf-history.db"
 NIGHTS = 90
 DAYS = 30
 
-FINE, WORSE, USAGE, UNREADABLE = 0, 1, 2, 3
-
-_COLOURS = {"red": "31", "yellow": "33", "green": "32"}
 _NEEDS = {"sqlalchemy": "SQLAlchemy", "ruptures": "ruptures", "plotext": "plotext"}
 
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(subparsers: Subparsers) -> None:
     """Declare the sub-command; `run` of its arguments gives the exit code."""
     parser = subparsers.add_parser(
         "history",
@@ -70,33 +69,7 @@ def _add_url(parser: argparse.ArgumentParser, default: str | None) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """List the arms that were asked for."""
-    return _guarded(_list, arguments)
-
-
-def run_acknowledge(arguments: argparse.Namespace) -> int:
-    """Store acknowledgements of all that got worse in the arm on that night."""
-    return _guarded(_acknowledge, arguments)
-
-
-def _guarded(command: Callable[[argparse.Namespace, str], int], arguments: argparse.Namespace) -> int:
-    try:
-        missing = [name for module, name in _NEEDS.items() if find_spec(module) is None]
-        if missing:
-            raise UsageError(f"the history needs {', '.join(missing)}: pip install 'pytest-tfperf[history]'")
-        return command(arguments, _url(arguments.url))
-    except UsageError as error:
-        return _failed(error, USAGE)
-    except TfPerfError as error:
-        return _failed(error, UNREADABLE)
-
-
-def _failed(error: TfPerfError, code: int) -> int:
-    sys.stdout.flush()
-    print(f"tfperf: error: {error}", file=sys.stderr)
-    return code
-
-
-def _list(arguments: argparse.Namespace, url: str) -> int:
+    url = _url(arguments.url)
     from pytest_tfperf.history.changes import open_changes, trends
     from pytest_tfperf.history.page import PageHead, to_page
     from pytest_tfperf.history.reading import read_history, today
@@ -110,14 +83,16 @@ def _list(arguments: argparse.Namespace, url: str) -> int:
     found = trends(stored, day)
     texts = [arm_text(trend, day) for trend in found]
     summary = summary_line(texts)
-    _print([*history_lines(texts, _terminal()), summary])
+    write([*history_lines(texts, _terminal()), summary])
     if arguments.html is not None:
-        _write(arguments.html, to_page(texts, PageHead(shown_url(url), day, summary[0])))
+        save(arguments.html, to_page(texts, PageHead(shown_url(url), day, summary[0])))
         print(f"HTML page: {arguments.html}")
-    return WORSE if open_changes(found) else FINE
+    return REGRESSED if open_changes(found) else FINE
 
 
-def _acknowledge(arguments: argparse.Namespace, url: str) -> int:
+def run_acknowledge(arguments: argparse.Namespace) -> int:
+    """Store acknowledgements of all that got worse in the arm on that night."""
+    url = _url(arguments.url)
     from pytest_tfperf.history.acknowledgements import Acknowledgement, store_acknowledgements
     from pytest_tfperf.history.changes import trends
     from pytest_tfperf.history.connection import transaction
@@ -181,13 +156,16 @@ def _no_such_change(name: str, date: str, found: Iterable[ArmTrend], changes: It
 
 
 def _url(given: str | None) -> str:
-    """The database to use; a path becomes the URL of an SQLite file."""
+    """The database to use; raises UsageError where there is none, or what reads it is not installed."""
+    missing = [name for module, name in _NEEDS.items() if find_spec(module) is None]
+    if missing:
+        raise UsageError(f"the history needs {', '.join(missing)}: pip install 'pytest-tfperf[history]'")
     url = given or os.environ.get(VARIABLE, "")
     if not url:
         if not Path(FILE).exists():
             raise UsageError(f"no database: give --url, or set {VARIABLE}; there is no {FILE} here")
         url = FILE
-    return url if "://" in url else f"sqlite:///{os.path.abspath(os.path.expanduser(url))}"
+    return full_url(url, Path.cwd())
 
 
 def _terminal() -> Terminal:
@@ -199,20 +177,6 @@ def _terminal() -> Terminal:
         interactive=sys.stdout.isatty() and os.environ.get("TERM") != "dumb",
         unicode=encoding.startswith("utf"),
     )
-
-
-def _print(lines: Iterable[Line]) -> None:
-    coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    for text, colour in lines:
-        print(f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if coloured and colour else text)
-
-
-def _write(path: Path, page: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_content(path.resolve(), page.encode(), alone=False)
-    except OSError as error:
-        raise ReportError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _user() -> str:

@@ -5,26 +5,31 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 
-from pytest_tfperf.records.comparison import Verdict
-from pytest_tfperf.report.text import Styled
+from pytest_tfperf.errors import ReportError
+from pytest_tfperf.report.text import STYLES, Styled
+from pytest_tfperf.reporting import write_file
 
-_COLOURS = {
-    Verdict.REGRESSED: "1;31",
-    Verdict.IMPROVED: "1;32",
-    Verdict.UNCHANGED: "32",
-    Verdict.INCONCLUSIVE: "33",
-    Verdict.NO_BASELINE: "33",
-    Verdict.INCOMPARABLE: "33",
-}
-"""ANSI's select graphic rendition; the colours of pytest's summary."""
+_RENDITIONS = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
+"""ANSI's select graphic rendition."""
 
 
 def write(lines: Iterable[Styled]) -> None:
     """Print to stdout, in colour where that is a terminal that has not been told otherwise (NO_COLOR)."""
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     for line, verdict in lines:
-        print(f"\x1b[{_COLOURS[verdict]}m{line}\x1b[0m" if coloured and verdict else line)
+        if coloured and verdict:
+            line = f"\x1b[{';'.join(_RENDITIONS[word] for word in STYLES[verdict])}m{line}\x1b[0m"
+        print(line)
+
+
+def save(path: Path, text: str) -> None:
+    """Write a file that was asked for; raises ReportError where it cannot be written."""
+    try:
+        write_file(path, text.encode())
+    except OSError as error:
+        raise ReportError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def columns(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[str] = ()) -> Iterator[str]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tfperf.command.codes import FINE
-from pytest_tfperf.command.printing import write
-from pytest_tfperf.errors import ReportError
+from pytest_tfperf.command.printing import save, write
 from pytest_tfperf.report.document import Case, SessionReport
 from pytest_tfperf.report.json_file import read_json
 from pytest_tfperf.report.text import Styled, failure_lines, summary_lines
-from pytest_tfperf.reporting import write_file
 from pytest_tfperf.units import format_seconds
 
 if TYPE_CHECKING:
@@ -41,21 +39,14 @@ def run(given: argparse.Namespace) -> int:
     if given.html is not None:
         from pytest_tfperf.report.html import to_html
 
-        _write(given.html, to_html, report)
+        save(given.html, to_html(report))
     if given.markdown is not None:
         from pytest_tfperf.report.markdown import to_markdown
 
-        _write(given.markdown, to_markdown, report)
+        save(given.markdown, to_markdown(report))
     if given.html is None and given.markdown is None:
         write(_lines(report))
     return FINE
-
-
-def _write(path: Path, make: Callable[[SessionReport], str], report: SessionReport) -> None:
-    try:
-        write_file(path, make(report).encode())
-    except OSError as error:
-        raise ReportError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _lines(report: SessionReport) -> Iterator[Styled]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from pytest_tfperf.history.words import ArmText, MetricText, shown_commit, shown_value, unit_of
+from pytest_tfperf.history.words import VERDICTS, ArmText, MetricText, shown_commit, shown_value, unit_of
 from pytest_tfperf.report.html.assets import charts, inline, style
 from pytest_tfperf.report.html.page import policy
 
@@ -45,12 +45,8 @@ def to_page(arms: Sequence[ArmText], head: PageHead) -> str:
         script=script,
         style=style(),
         policy=policy((charts(), script)),
-        verdict=_VERDICTS.get,
+        verdict=VERDICTS.get,
     )
-
-
-_VERDICTS = {"open": "regressed", "acknowledged": "inconclusive", "improved": "improved"}
-"""Class of the style, by the state of a change point."""
 
 
 def _chart(metric: MetricText) -> dict[str, Any]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from pytest_tfperf.history.words import ArmText, MetricText, shown_value
+from pytest_tfperf.history.words import VERDICTS, ArmText, MetricText, shown_value
+from pytest_tfperf.report.text import Styled
 from pytest_tfperf.units import plural
-
-Colour = Literal["red", "yellow", "green", ""]
-Line = tuple[str, Colour]
 
 PLOT_WIDTH = 80
 """Columns below which a plot says less than a sparkline."""
@@ -20,7 +17,6 @@ MOST_PLOTS = 6
 _BARS = "▁▂▃▄▅▆▇█"
 _SPARKS = 30
 _LEAST_SPREAD = 0.05
-_COLOURS: dict[str, Colour] = {"open": "red", "acknowledged": "yellow", "improved": "green"}
 
 
 @dataclass(frozen=True)
@@ -36,36 +32,36 @@ class Terminal:
         return self.interactive and self.unicode and self.width >= PLOT_WIDTH
 
 
-def history_lines(arms: Sequence[ArmText], terminal: Terminal) -> Iterator[Line]:
+def history_lines(arms: Sequence[ArmText], terminal: Terminal) -> Iterator[Styled]:
     """Everything about the arms; those with a change point that counts are plotted first of all."""
     plotted = _plotted(arms) if terminal.plots else set()
     for arm in arms:
-        yield f"{arm.name}  {arm.what}", ""
-        yield f"  {arm.span}; {arm.where}", ""
+        yield f"{arm.name}  {arm.what}", None
+        yield f"  {arm.span}; {arm.where}", None
         width = max((len(metric.label) for metric in arm.metrics), default=0)
         wide = max((len(metric.now) for metric in arm.metrics), default=0)
         for metric in arm.metrics:
             trend = _trend(metric, terminal)
-            yield f"  {metric.label.ljust(width)}  {metric.now.ljust(wide)}  {trend}".rstrip(), ""
+            yield f"  {metric.label.ljust(width)}  {metric.now.ljust(wide)}  {trend}".rstrip(), None
             if (arm.name, arm.where, metric.label) in plotted:
-                yield from ((f"    {line}", "") for line in plot(metric, terminal.width - 6))
-            yield from ((f"    {change.line}", _COLOURS.get(change.state, "")) for change in metric.changes)
+                yield from ((f"    {line}", None) for line in plot(metric, terminal.width - 6))
+            yield from ((f"    {change.line}", VERDICTS.get(change.state)) for change in metric.changes)
         if arm.note:
-            yield f"  {arm.note}", ""
-        yield "", ""
+            yield f"  {arm.note}", None
+        yield "", None
 
 
-def summary_line(arms: Sequence[ArmText]) -> Line:
+def summary_line(arms: Sequence[ArmText]) -> Styled:
     """One line for all of it."""
     states = [change.state for arm in arms for metric in arm.metrics for change in metric.changes]
     if not states:
         looked = sum(not arm.note for arm in arms)
         if not looked:
-            return f"{plural(len(arms), 'arm')}, none with nights enough to look for change points", ""
-        return f"{plural(len(arms), 'arm')}, no change point in the {looked} with nights enough", ""
+            return f"{plural(len(arms), 'arm')}, none with nights enough to look for change points", None
+        return f"{plural(len(arms), 'arm')}, no change point in the {looked} with nights enough", None
     parts = [f"{states.count(state)} {word}" for state, word in _COUNTED if state in states]
-    colour: Colour = "red" if "open" in states else ""
-    return f"{plural(len(arms), 'arm')}, {plural(len(states), 'change point')}: {', '.join(parts)}", colour
+    worst = VERDICTS["open"] if "open" in states else None
+    return f"{plural(len(arms), 'arm')}, {plural(len(states), 'change point')}: {', '.join(parts)}", worst
 
 
 _COUNTED = (

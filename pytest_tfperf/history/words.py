@@ -10,7 +10,7 @@ from statistics import geometric_mean
 from pytest_tfperf.history.change_points import MIN_NIGHTS
 from pytest_tfperf.history.changes import ArmTrend, Change
 from pytest_tfperf.history.series import Night
-from pytest_tfperf.records.comparison import Metric
+from pytest_tfperf.records.comparison import Metric, Verdict
 from pytest_tfperf.units import format_number, format_percent, plural
 
 WORDS = {
@@ -20,6 +20,8 @@ WORDS = {
     "explained": "lower only as T(1) got faster",
     "improved": "better",
 }
+VERDICTS = {"open": Verdict.REGRESSED, "acknowledged": Verdict.INCONCLUSIVE, "improved": Verdict.IMPROVED}
+"""What a change point looks like, in a terminal and on the page; the others are plain."""
 
 
 @dataclass(frozen=True)

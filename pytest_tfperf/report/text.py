@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_tfperf.records.comparison import Verdict
@@ -11,6 +11,16 @@ from pytest_tfperf.report.view import ArmView, Row
 
 Styled = tuple[str, Verdict | None]
 """A line and the verdict that may colour it."""
+
+STYLES: Mapping[Verdict, tuple[str, ...]] = {
+    Verdict.REGRESSED: ("bold", "red"),
+    Verdict.IMPROVED: ("bold", "green"),
+    Verdict.UNCHANGED: ("green",),
+    Verdict.INCONCLUSIVE: ("yellow",),
+    Verdict.NO_BASELINE: ("yellow",),
+    Verdict.INCOMPARABLE: ("yellow",),
+}
+"""How a terminal shows it, in the words of pytest's own writer."""
 
 _HEADER = Row("", "", "baseline", "now", "change", "", "", None)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import pty
 import re
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tfperf.command import history
+from pytest_tfperf.command import main
 from pytest_tfperf.history import reading
 from tests.history.nights import TEST, date_of, store
 
@@ -36,11 +35,7 @@ def file(made: Path, tmp_path: Path) -> Path:
 
 
 def run(*arguments: str | Path) -> int:
-    parser = argparse.ArgumentParser()
-    history.add(parser.add_subparsers(required=True))
-    given = parser.parse_args(["history", *map(str, arguments)])
-    code: int = given.run(given)
-    return code
+    return main(["history", *map(str, arguments)])
 
 
 def test_a_step_is_told_with_its_commits_and_versions(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,9 +135,7 @@ def test_errors_and_their_codes(file: Path, tmp_path: Path, capsys: pytest.Captu
         assert message in error
         assert error.count("\n") == 1
     for wrong in (["--last", "0"], ["--last", "many"], ["acknowledge", f"{TEST}[4]"]):
-        with pytest.raises(SystemExit) as caught:
-            run(*wrong)
-        assert caught.value.code == 2
+        assert run(*wrong) == 2
 
 
 def test_output_that_is_no_terminal_has_no_plot_and_no_colour(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,15 +148,11 @@ def test_output_that_is_no_terminal_has_no_plot_and_no_colour(file: Path, capsys
 
 @pytest.mark.parametrize(("columns", "encoding", "plotted"), [(120, "utf-8", True), (60, "ascii", False)])
 def test_a_terminal_gets_plots_where_there_is_room(file: Path, columns: int, encoding: str, plotted: bool) -> None:
-    code = (
-        "import argparse, sys; from pytest_tfperf.command import history; p = argparse.ArgumentParser();"
-        "history.add(p.add_subparsers()); a = p.parse_args(sys.argv[1:]); sys.exit(a.run(a))"
-    )
     master, slave = pty.openpty()
     env = {**os.environ, "COLUMNS": str(columns), "LINES": "50", "PYTHONIOENCODING": encoding, "TERM": "xterm"}
     env.pop("NO_COLOR", None)
     with subprocess.Popen(
-        [sys.executable, "-c", code, "history", "--url", str(file)], stdout=slave, stderr=slave, env=env
+        [sys.executable, "-m", "pytest_tfperf", "history", "--url", str(file)], stdout=slave, stderr=slave, env=env
     ) as process:
         os.close(slave)
         output = b""
@@ -180,6 +169,6 @@ def test_a_terminal_gets_plots_where_there_is_room(file: Path, columns: int, enc
     text = output.decode(encoding)
     assert ("┌" in text) == plotted
     assert ("▇" in text) == plotted
-    assert "\x1b[31m" in text
+    assert "\x1b[1;31m" in text
     if not plotted:
         assert "from 3 4" in text

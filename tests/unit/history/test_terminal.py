@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_tfperf.history.terminal import Terminal, history_lines, plot, sparkline, summary_line
 from pytest_tfperf.history.words import ArmText, arm_text
+from pytest_tfperf.records.comparison import Verdict
 from tests.unit.history.test_changes import TODAY, arm, found, step
 
 
@@ -38,6 +39,7 @@ def test_plots_only_where_they_can_be_seen() -> None:
 
 
 def test_the_last_line_counts() -> None:
-    assert summary_line([text()]) == ("1 arm, no change point in the 1 with nights enough", "")
-    line, colour = summary_line([text(after=300)])
-    assert (line, colour) == ("1 arm, 2 change points: 2 for the worse that nobody has acknowledged", "red")
+    assert summary_line([text()]) == ("1 arm, no change point in the 1 with nights enough", None)
+    line, verdict = summary_line([text(after=300)])
+    assert line == "1 arm, 2 change points: 2 for the worse that nobody has acknowledged"
+    assert verdict is Verdict.REGRESSED

@@ -17,7 +17,6 @@ from pytest_tfperf.command.codes import FINE, UNREADABLE
 from pytest_tfperf.command.printing import columns, complain
 from pytest_tfperf.command.sides import looks_like_json
 from pytest_tfperf.errors import BaselineError
-from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.report.view import with_noise
@@ -128,18 +127,13 @@ def _row(file: BaselineFile, count: int) -> tuple[str, ...]:
         *names,
         with_noise(figures.reference),
         with_noise(figures.throughput),
-        "" if _is_own_reference(entry) else _efficiency(figures.efficiency),
+        "" if entry.is_own_reference else _efficiency(figures.efficiency),
         floor,
         tolerance,
         str(len(entry.sessions)),
         saved.date[:10],
         saved.commit[:7] + (" with changes" if saved.dirty else ""),
     )
-
-
-def _is_own_reference(entry: BaselineEntry) -> bool:
-    """Whether T(N) is T(1), so that E(N) is 1 and says nothing."""
-    return all(session.throughput == session.reference_throughput for session in entry.sessions)
 
 
 def _efficiency(estimate: Estimate) -> str:

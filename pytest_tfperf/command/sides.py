@@ -113,7 +113,7 @@ def _of_baseline(path: Path, file: BaselineFile) -> Side:
             entry=entry,
             device=device,
             group=file.name,
-            own_reference=count == 1 and all(each.throughput == each.reference_throughput for each in entry.sessions),
+            own_reference=entry.is_own_reference,
             tolerance=entry.tolerance,
         )
         for count, entry in sorted(file.entries.items())
@@ -128,7 +128,7 @@ def _of_report(path: Path, report: SessionReport) -> Side:
         sweep = report.sweep_of(case)
         try:
             found = _of_case(report, sweep, case) if sweep is not None else None
-        except (LookupError, StopIteration, ValueError) as error:  # as no report that the plugin wrote can be
+        except (LookupError, ValueError) as error:  # as no report that the plugin wrote can be
             raise ReportError(f"{path}: the measurements of {case.id} are damaged ({error!r})") from error
         if found is not None:
             arms.append(found)
@@ -140,9 +140,9 @@ def _of_report(path: Path, report: SessionReport) -> Side:
 def _of_case(report: SessionReport, sweep: MeasuredSweep, case: Case) -> SideArm | None:
     """The arm of a case; None where it has no round in which all that it needs was measured."""
     place = report.places[sweep.device]
-    reference = next(arm for arm in sweep.arms if arm.role == "reference")
-    own = _arm(sweep, "measured", case.replicas)
-    versus = _arm(sweep, "versus", case.replicas)
+    reference, own, versus = sweep.reference, sweep.arm("measured", case.replicas), sweep.arm("versus", case.replicas)
+    if reference is None:
+        raise LookupError("no reference")
     needed = [own or reference, reference, *([versus] if versus else [])]
     rounds = [run.round for run in needed[0].runs if all(run.round in _rounds(arm) for arm in needed)]
     if not rounds:
@@ -183,10 +183,6 @@ def _of_case(report: SessionReport, sweep: MeasuredSweep, case: Case) -> SideArm
         disturbed=tuple(f"{arm.label}, round {run.round}: {text}" for arm, run in seen for text in run.disturbances),
         warnings=tuple(dict.fromkeys(f"{arm.label}, {text}" for arm, run in seen for text in run.warnings)),
     )
-
-
-def _arm(sweep: MeasuredSweep, role: str, replicas: int) -> MeasuredArm | None:
-    return next((arm for arm in sweep.arms if arm.role == role and arm.replicas == replicas), None)
 
 
 def _rounds(arm: MeasuredArm) -> set[int]:

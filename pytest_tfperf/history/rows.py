@@ -33,7 +33,6 @@ class SessionRows:
 
 def session_rows(report: SessionReport) -> SessionRows:
     """Make the rows; the digest is of the whole report, so the same report has the same one."""
-    sweeps = {sweep.test: sweep for sweep in report.sweeps}
     return SessionRows(
         session={
             "digest": hashlib.sha256(to_json(report)).hexdigest(),
@@ -56,7 +55,7 @@ def session_rows(report: SessionReport) -> SessionRows:
             "arguments": list(report.arguments),
         },
         environments=tuple(_environment(device, place) for device, place in report.places.items()),
-        arms=tuple(_arm(case, sweeps.get(case.test), report.places.get(case.device)) for case in report.cases),
+        arms=tuple(_arm(case, report.sweep_of(case), report.places.get(case.device)) for case in report.cases),
     )
 
 
@@ -106,9 +105,9 @@ def _runs_of(case: Case, sweep: MeasuredSweep | None) -> tuple[tuple[MeasuredRun
     """Runs of the arm and of its reference: the very same ones where the arm is T(1) itself."""
     if sweep is None:
         return (), ()
-    reference = next((arm.runs for arm in sweep.arms if arm.role == "reference"), ())
-    own = (arm.runs for arm in sweep.arms if arm.role == "measured" and arm.replicas == case.replicas)
-    return next(own, reference if case.replicas == 1 else ()), reference
+    reference = sweep.reference.runs if sweep.reference else ()
+    own = sweep.arm("measured", case.replicas)
+    return (own.runs if own else reference if case.replicas == 1 else ()), reference
 
 
 def _rounds(own: tuple[MeasuredRun, ...], reference: tuple[MeasuredRun, ...]) -> Iterator[Row]:

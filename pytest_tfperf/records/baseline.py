@@ -74,6 +74,11 @@ class BaselineEntry:
         return "-".join(part for part in (self.workload, self.strategy, self.variant) if part)
 
     @property
+    def is_own_reference(self) -> bool:
+        """Whether T(N) is T(1), so that E(N) is 1 and says nothing."""
+        return self.replicas == 1 and all(each.throughput == each.reference_throughput for each in self.sessions)
+
+    @property
     def latest(self) -> BaselineSession:
         return self.sessions[-1]
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
+from pytest_tfperf.records.arm import Role
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import Metric, Verdict
 from pytest_tfperf.report.view import ArmView
@@ -18,6 +20,8 @@ SCHEMA_VERSION = 1
 """Grows with every change that a reader could trip over; what is only added does not change it."""
 
 Scalar = str | int | float | bool | None
+Change = tuple[str, str | None, str | None]
+"""A soft key of the environment that is not as it was: key, then, now."""
 Outcome = Literal["passed", "failed", "error", "skipped", "not run"]
 """Of a test: `error` where there is no measurement to judge, `not run` where the session ended before its turn."""
 
@@ -100,7 +104,7 @@ class MeasuredArm:
 
     label: str
     """``T(1)`` for the reference, ``T(4)``, ``T(4) ps_async`` for what T(4) is held against."""
-    role: Literal["reference", "measured", "versus"]
+    role: Role
     """`reference` is T(1), `measured` an arm of the test, `versus` what one is held against."""
     strategy: str
     """Its own: that of a reference is mostly `single`."""
@@ -138,6 +142,15 @@ class MeasuredSweep:
     """What measuring it took."""
     arms: tuple[MeasuredArm, ...]
     """The reference first."""
+
+    @property
+    def reference(self) -> MeasuredArm | None:
+        """T(1); None in a damaged report alone."""
+        return next((arm for arm in self.arms if arm.role == "reference"), None)
+
+    def arm(self, role: Role, replicas: int) -> MeasuredArm | None:
+        """The arm of a replica count; None where there is none of its own, as the reference serves."""
+        return next((arm for arm in self.arms if arm.role == role and arm.replicas == replicas), None)
 
 
 @dataclass(frozen=True)
@@ -208,7 +221,7 @@ class Judgement:
     """Why, in words, the most important first."""
     baseline: BaselineEntry | None
     """The sessions it was judged against, with their runs."""
-    changes: tuple[tuple[str, str | None, str | None], ...]
+    changes: tuple[Change, ...]
     """Soft keys of the environment that are not as in the baseline: key, then, now."""
 
 
@@ -330,6 +343,18 @@ class SessionReport:
     left_open: str
     """What --tfperf-strict would fail; empty where nothing, or where it is on."""
 
+    def changes(self) -> dict[Change, list[Case]]:
+        """What changed in the environment since the baselines, with the cases that saw it: what most saw first."""
+        found: dict[Change, list[Case]] = {}
+        for case in self.cases:
+            for change in case.judgement.changes if case.judgement else ():
+                found.setdefault(change, []).append(case)
+        return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
     def sweep_of(self, case: Case) -> MeasuredSweep | None:
         """The measurements that a case is judged by; None where there are none."""
-        return next((sweep for sweep in self.sweeps if sweep.test == case.test), None)
+        return self._by_test.get(case.test)
+
+    @cached_property
+    def _by_test(self) -> Mapping[str, MeasuredSweep]:
+        return {sweep.test: sweep for sweep in self.sweeps}

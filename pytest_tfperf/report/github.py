@@ -13,7 +13,7 @@ from pytest_tfperf.errors import ReportError
 from pytest_tfperf.records.comparison import Verdict
 from pytest_tfperf.report.document import Case, SessionReport
 from pytest_tfperf.report.markdown import case_text, to_markdown
-from pytest_tfperf.report.markup import plain, shortened
+from pytest_tfperf.report.markup import printable, shortened
 from pytest_tfperf.report.ranking import is_open, status, worst_first
 from pytest_tfperf.units import format_bytes, plural
 
@@ -101,7 +101,7 @@ def _path(case: Case, base: PurePath) -> str:
 
 def _command(kind: str, text: str, **properties: str) -> str:
     given = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{kind} {given}::{_data(shortened(plain(text).strip(), _MOST_CHARACTERS))}"
+    return f"::{kind} {given}::{_data(shortened(printable(text).strip(), _MOST_CHARACTERS))}"
 
 
 def _data(text: str) -> str:
@@ -109,4 +109,4 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _data(plain(text)).replace(":", "%3A").replace(",", "%2C")
+    return _data(printable(text)).replace(":", "%3A").replace(",", "%2C")

@@ -194,14 +194,10 @@ def _bad(judgement: Judgement) -> list[Row]:
 
 
 def _changes(report: SessionReport) -> list[str]:
-    counts: dict[tuple[str, str | None, str | None], int] = {}
-    for case in report.cases:
-        for change in case.judgement.changes if case.judgement else ():
-            counts[change] = counts.get(change, 0) + 1
     return [
         f"- {code(key)}: {code(old) if old else 'not set'} -> {code(new) if new else 'not set'}, "
-        f"under {plural(count, 'arm')}"
-        for (key, old, new), count in counts.items()
+        f"under {plural(len(cases), 'arm')}"
+        for (key, old, new), cases in report.changes().items()
     ]
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import html
 import re
 
-_ESCAPES = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])"  # ECMA-48: CSI, OSC, and two-character ones
-)
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
-)
-"""Controls, what turns the direction of writing around, and halves of surrogate pairs, which no file can hold."""
+from pytest_tfperf.report.plain import plain
+
+_UNPRINTABLE = re.compile("[\u200b\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+"""What turns writing around, or has no width, and halves of surrogate pairs, which no file can hold."""
 _REFERENCES = re.compile(r"@(?=\S)|[#!](?=\d)|[Gg][Hh]-(?=\d)|:(?=//)|[Ww]{3}(?=\.)|:(?=[a-z+-][a-z0-9_+-]*:)")
 """Where GitHub or GitLab would begin a mention, a reference to an issue or a merge request, an address, or an emoji."""
 _BREAK = "\u200b"
@@ -23,15 +20,14 @@ _BLOCK = re.compile(r"^(?:(?=[-+=#]+(?: |$))|(\d{1,9})(?=[.)](?: |$)))")
 """What would begin a list, a heading or an underline at the start of a line or of a list's item."""
 
 
-def plain(text: str) -> str:
+def printable(text: str) -> str:
     """Text without colours and other controls; its lines end with a newline alone."""
-    text = _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", plain(text))
 
 
 def one_line(text: str) -> str:
     """The same on one line: all white space is one space."""
-    return " ".join(plain(text).split())
+    return " ".join(printable(text).split())
 
 
 def inline(text: str) -> str:
@@ -56,7 +52,7 @@ def html_line(text: str) -> str:
 
 def block(text: str) -> str:
     """Lines of code; the fence is longer than any row of backticks in them."""
-    text = plain(text).strip("\n")
+    text = printable(text).strip("\n")
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}text\n{text}\n{fence}"
 

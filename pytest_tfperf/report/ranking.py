@@ -7,11 +7,16 @@ from collections.abc import Iterable
 from pytest_tfperf.records.comparison import Verdict
 from pytest_tfperf.report.document import Case
 
+_ORDER = (
+    *("failed", "error", "regressed", "inconclusive", "incomparable", "no_baseline"),
+    *("not run", "skipped", "improved", "unchanged"),
+)
+"""Outcomes, and of a test that passed its verdict: it may have asked for nothing that regressed."""
 _OPEN = (Verdict.INCONCLUSIVE, Verdict.INCOMPARABLE, Verdict.NO_BASELINE)
 
 
 def worst_first(cases: Iterable[Case]) -> tuple[Case, ...]:
-    """Those that failed, the largest loss first; errors; what is not decided; improved, unchanged, skipped, not run."""
+    """Those that failed, the largest loss first; errors; what is not decided; not run, skipped; improved, unchanged."""
     return tuple(sorted(cases, key=lambda case: (_group(case), -loss(case))))
 
 
@@ -37,8 +42,5 @@ def is_open(case: Case) -> bool:
 
 
 def _group(case: Case) -> int:
-    if case.outcome != "passed":
-        return {"failed": 0, "error": 1, "skipped": 5}.get(case.outcome, 6)
-    if is_open(case):
-        return 2
-    return 3 if case.word == Verdict.IMPROVED.value else 4
+    word = case.word if case.outcome == "passed" else case.outcome
+    return _ORDER.index(word) if word in _ORDER else len(_ORDER)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
+from collections.abc import Sequence
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -12,7 +13,7 @@ from markupsafe import Markup, escape
 
 from pytest_tfperf.report.document import Case, SessionReport
 from pytest_tfperf.report.html.assets import charts, own_script, style, style_of_reports, table_script
-from pytest_tfperf.report.html.rows import by_need, changes, verdict_rows
+from pytest_tfperf.report.html.rows import VerdictRow, by_need, verdict_rows
 from pytest_tfperf.report.html.sections import sections
 from pytest_tfperf.report.html.words import counted
 from pytest_tfperf.units import format_percent, format_seconds, plural
@@ -42,7 +43,7 @@ def to_html(report: SessionReport) -> str:
         rows=by_need(rows),
         words=counted(case.word for case in report.cases),
         choices=[choice for choice in (_choice(report.cases, *each) for each in _FILTERS) if len(choice[2]) > 1],
-        changes=changes(rows),
+        changes=_changes(report, rows),
         judged=sum(1 for case in report.cases if case.judgement and case.judgement.baseline),
         sections=sections(report, rows),
         styles=style() + style_of_reports(),
@@ -52,6 +53,14 @@ def to_html(report: SessionReport) -> str:
     )
     # A name that is no text, such as a file's, must not cost the report.
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _changes(
+    report: SessionReport, rows: Sequence[VerdictRow]
+) -> list[tuple[str, str | None, str | None, list[VerdictRow]]]:
+    """What changed in the environment: key, then, now, and the rows that saw it."""
+    by_id = {row.case.id: row for row in rows}
+    return [(*change, [by_id[case.id] for case in cases]) for change, cases in report.changes().items()]
 
 
 def policy(scripts: tuple[str, ...]) -> str:

@@ -1,13 +1,14 @@
-"""The rows of the table of verdicts, and what changed in the environment."""
+"""The rows of the table of verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pytest_tfperf.records.comparison import Verdict
 from pytest_tfperf.report.document import Case, ComparedMetric, Judgement
-from pytest_tfperf.report.html.words import Word, rank
+from pytest_tfperf.report.html.words import Word
+from pytest_tfperf.report.ranking import worst_first
 
 
 @dataclass(frozen=True)
@@ -29,43 +30,26 @@ class VerdictRow:
     word: Word
     outcome: Word
     rank: int
+    """Its place among all, those first that need a look."""
     throughput: Cell = Cell()
     efficiency: Cell = Cell()
     change: Cell = Cell()
     step_time: Cell = Cell()
 
 
-@dataclass(frozen=True)
-class Change:
-    """A fact of the environment that is not as it was when baselines were saved."""
-
-    key: str
-    then: str | None
-    now: str | None
-    cases: list[VerdictRow] = field(default_factory=list)
-
-
 def verdict_rows(cases: Sequence[Case]) -> tuple[VerdictRow, ...]:
     """A row for each case, in the order of the session."""
-    return tuple(_row(case, f"case-{number}") for number, case in enumerate(cases, 1))
+    places = {case.id: place for place, case in enumerate(worst_first(cases))}
+    return tuple(_row(case, f"case-{number}", places[case.id]) for number, case in enumerate(cases, 1))
 
 
 def by_need(rows: Sequence[VerdictRow]) -> list[VerdictRow]:
-    """What needs a look first, else in the order of the session."""
+    """What needs a look first."""
     return sorted(rows, key=lambda row: row.rank)
 
 
-def changes(rows: Sequence[VerdictRow]) -> tuple[Change, ...]:
-    """What changed since the baselines, each change once with the arms that saw it; what most saw comes first."""
-    found: dict[tuple[str, str | None, str | None], Change] = {}
-    for row in rows:
-        for change in row.case.judgement.changes if row.case.judgement else ():
-            found.setdefault(change, Change(*change)).cases.append(row)
-    return tuple(sorted(found.values(), key=lambda change: -len(change.cases)))
-
-
-def _row(case: Case, anchor: str) -> VerdictRow:
-    start = (anchor, case, Word(case.word), Word(case.outcome), rank(case))
+def _row(case: Case, anchor: str, rank: int) -> VerdictRow:
+    start = (anchor, case, Word(case.word), Word(case.outcome), rank)
     judgement = case.judgement
     if judgement is None:
         return VerdictRow(*start)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pytest_tfperf.report.document import MeasuredSweep, SessionReport
 from pytest_tfperf.report.html.charts import charts
 from pytest_tfperf.report.html.figure import Chart
-from pytest_tfperf.report.html.plain import plain
 from pytest_tfperf.report.html.rows import VerdictRow
 from pytest_tfperf.report.html.words import Word, counted, is_well
+from pytest_tfperf.report.plain import plain
 from pytest_tfperf.report.text import Styled, failure_lines
 
 
@@ -61,12 +61,11 @@ class Section:
 
 def sections(report: SessionReport, rows: Sequence[VerdictRow]) -> list[Section]:
     """A section for each test, those that need a look first."""
-    sweeps = {sweep.test: sweep for sweep in reversed(report.sweeps)}
     by_test: dict[str, list[VerdictRow]] = {}
     for row in rows:
         by_test.setdefault(row.case.test, []).append(row)
     made = [
-        _section(f"test-{number}", test, sweeps.get(test), members)
+        _section(f"test-{number}", test, report.sweep_of(members[0].case), members)
         for number, (test, members) in enumerate(by_test.items(), 1)
     ]
     return sorted(made, key=lambda section: section.is_well)

@@ -44,12 +44,6 @@ class Word:
         return self.text.replace(" ", "_") if self.text in SYMBOLS else ""
 
 
-def rank(case: Case) -> int:
-    """Its place in a list that begins with what needs a look."""
-    failed = case.outcome in ("failed", "error")
-    return _ORDER.get(case.word, len(_ORDER)) + (0 if failed else len(_ORDER) + 1)
-
-
 def is_well(case: Case) -> bool:
     """Whether nobody need look at it: it passed, or did not run, and nothing that was measured is in doubt."""
     return case.outcome not in ("failed", "error") and case.word not in _DOUBTFUL

@@ -11,7 +11,7 @@ from cmarkgfm.cmark import Options  # type: ignore[import-untyped]
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_tfperf.report.markup import block, code, html_line, inline, one_line, plain, shortened
+from pytest_tfperf.report.markup import block, code, html_line, inline, one_line, printable, shortened
 
 NASTY = [
     *"`*_~[]()<>&|\\!#$@-+=.:>\n\r\t\"'{}^ aZ09é",
@@ -94,7 +94,7 @@ def test_a_log_stays_in_its_block(about: str, log: str) -> None:
     markdown = f"<details><summary>{html_line(about)}</summary>\n\n{block(log)}\n\n</details>\n\n## After\n"
     page = Page(markdown)
     assert page.tags == ["details", "summary", "pre", "code", "h2"]
-    assert page.code[0].rstrip("\n") == plain(log).strip("\n").rstrip("\n")
+    assert page.code[0].rstrip("\n") == printable(log).strip("\n").rstrip("\n")
     assert not re.search(LINKED, page.prose)
     assert one_line(seen(page.prose)) == one_line(f"{seen(one_line(about))} After")
 
@@ -103,15 +103,15 @@ def test_a_log_stays_in_its_block(about: str, log: str) -> None:
     ("text", "shown"),
     [
         ("\x1b[31;1mred\x1b[0m and \x1b]8;;http://x\x07link\x1b]8;;\x07", "red and link"),
-        ("10 %\r20 %\r\ndone", "10 %\n20 %\ndone"),
-        ("a\x00b\x07c\ud83d", "a\ufffdb\ufffdc\ufffd"),
+        ("10 %\r20 %\r\ndone", "20 %\ndone"),
+        ("a\x00b\x07c\ud83d", "abc\ufffd"),
         ("left\u202eright", "left\ufffdright"),
         ("tab\tand\nline", "tab\tand\nline"),
     ],
 )
 def test_controls_are_gone(text: str, shown: str) -> None:
-    assert plain(text) == shown
-    plain(text).encode()
+    assert printable(text) == shown
+    printable(text).encode()
 
 
 @pytest.mark.parametrize(

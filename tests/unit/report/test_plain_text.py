@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tfperf.report.html.plain import plain
+from pytest_tfperf.report.plain import plain
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,8 @@ from pytest_tfperf.records.arm import Arm, Device
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.run import Run, TaskRun
 from pytest_tfperf.records.sweep import SweepResult
-from pytest_tfperf.report.document import (
-    SCHEMA_VERSION,
-    Case,
-    MeasuredArm,
-    MeasuredRun,
-    MeasuredSweep,
-    Place,
-    SessionReport,
-    Settings,
-    Task,
-)
+from pytest_tfperf.report.document import SCHEMA_VERSION, Case, Place, SessionReport, Settings
+from pytest_tfperf.report.measured import MeasuredArm, MeasuredRun, MeasuredSweep, Task
 from pytest_tfperf.report.text import tally
 from pytest_tfperf.telling import ArmReport
 from pytest_tfperf.version import __version__

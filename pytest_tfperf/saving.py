@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
 
 from pytest_tfperf.baseline.entry import entry_of
 from pytest_tfperf.baseline.merge import Outdated
-from pytest_tfperf.baseline.store import SavedFile
+from pytest_tfperf.baseline.store import BaselineStore, SavedFile
 from pytest_tfperf.comparison.effect import efficiencies
-from pytest_tfperf.comparison.tolerance import Support
-from pytest_tfperf.pacing import FEWEST_TO_SAVE
+from pytest_tfperf.comparison.tolerance import Support, supported_tolerance
+from pytest_tfperf.config import PerfConfig
+from pytest_tfperf.errors import BaselineError
+from pytest_tfperf.pacing import FEWEST_TO_SAVE, gate_rounds
+from pytest_tfperf.records.arm import SweepSpec
 from pytest_tfperf.records.baseline import BaselineEntry, Provenance
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
+from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.stats.summary import coefficient_of_variation
 from pytest_tfperf.units import format_percent, plural
@@ -64,6 +69,53 @@ class Saved:
         if self.support.sessions_differ:
             return "no number of rounds would do, as the sessions differ too much among themselves: widen the tolerance"
         return "no number of rounds would do against so few saved runs: save more sessions, or widen the tolerance"
+
+
+class Saver:
+    """Adds sessions to baselines, and remembers what it wrote."""
+
+    def __init__(
+        self, config: PerfConfig, store: BaselineStore, tolerance: Callable[[SweepSpec, int, Environment], float]
+    ) -> None:
+        """`tolerance` gives that of an arm."""
+        self.saved: list[Saved] = []
+        self._config = config
+        self._store = store
+        self._tolerance = tolerance
+
+    def save(self, result: SweepResult, verdict: ArmVerdict, provenance: Provenance, *, passed: bool) -> None:
+        """Add an arm's runs to its baseline; raises BaselineError where they are not fit for it or cannot be written.
+
+        `passed`: the outcome of its test.
+        """
+        config, name, replicas = self._config, provenance.test, verdict.arm.replicas
+        asked = self._tolerance(result.sweep.spec, replicas, result.environment)
+        refusal = _refusal(result, replicas, asked, config.smoke) if passed else "its test failed"
+        if refusal and not (config.force_save and not config.smoke):
+            raise BaselineError(f"{name} was not saved: {refusal}")
+        entry = new_entry(result, replicas, provenance)
+        (file,) = self._store.save([entry], keep=config.keep_sessions, outdated=outdated_by(verdict))
+        self.saved.append(self._saved(name, file, result, replicas, asked))
+
+    def _saved(self, name: str, file: SavedFile, result: SweepResult, replicas: int, asked: float) -> Saved:
+        spec = result.sweep.spec
+        rounds = gate_rounds(self._config, spec)
+        entry = self._store.find(result.environment, spec.baseline_name, replicas)
+        if entry is None:  # somebody took the file away in the meantime
+            return Saved(name, file, asked, rounds, None)
+        support = supported_tolerance(
+            entry,
+            asked=asked,
+            rounds=rounds,
+            policy=self._config.comparison,
+            own_reference=result.sweep.is_own_reference(replicas),
+        )
+        return Saved(name, file, asked, rounds, support)
+
+
+def _refusal(result: SweepResult, replicas: int, tolerance: float, smoke: str) -> str:
+    """Why an arm is not fit to be a baseline; empty where it is."""
+    return f"not measured in full: {smoke}" if smoke else why_unfit(result, replicas, tolerance)
 
 
 def why_unfit(result: SweepResult, replicas: int, tolerance: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -14,13 +14,12 @@ from pytest_tfperf.against.hold import held_definition
 from pytest_tfperf.against.other_side import OtherSide
 from pytest_tfperf.against.protocol import Line
 from pytest_tfperf.against.serve import Collected, Server
-from pytest_tfperf.baseline.store import BaselineStore, SavedFile
+from pytest_tfperf.baseline.store import BaselineStore
 from pytest_tfperf.cases import TestCases
 from pytest_tfperf.cluster import ClusterLauncher
-from pytest_tfperf.comparison.tolerance import supported_tolerance
 from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.diagnosis.suspects import SuspectVerdict, suspects_sentence
-from pytest_tfperf.errors import BaselineError, TfPerfError
+from pytest_tfperf.errors import TfPerfError
 from pytest_tfperf.forecast import Duration, History, Stored
 from pytest_tfperf.judging import Judge
 from pytest_tfperf.measurement import environment as environments
@@ -29,7 +28,7 @@ from pytest_tfperf.measurement.gpus import visible_gpus
 from pytest_tfperf.measurement.provenance import git_provenance
 from pytest_tfperf.outcome import fails, left_open
 from pytest_tfperf.overview import Sitting, session_report
-from pytest_tfperf.pacing import TimeBudget, gate_rounds
+from pytest_tfperf.pacing import TimeBudget
 from pytest_tfperf.plan import plan_sweeps
 from pytest_tfperf.records.arm import Arm, Device, Sweep, SweepSpec
 from pytest_tfperf.records.baseline import Provenance
@@ -42,7 +41,7 @@ from pytest_tfperf.report.document import SessionReport
 from pytest_tfperf.report.view import ArmView
 from pytest_tfperf.rounds import RunMaker, SweepMeasurer
 from pytest_tfperf.runs import Progress, RunMeasurer
-from pytest_tfperf.saving import Saved, new_entry, outdated_by, why_unfit
+from pytest_tfperf.saving import Saved, Saver
 from pytest_tfperf.telling import ArmReport, arm_report
 from pytest_tfperf.workloads.base import WorkloadDefinition
 
@@ -53,8 +52,6 @@ class PerfSession:
     def __init__(self, config: PerfConfig, progress: Progress, runs: RunMaker | None = None) -> None:
         """`runs` makes the runs; None: on clusters of fresh processes."""
         self.config = config
-        self.saved: list[Saved] = []
-        """What was written so far, for the summary."""
         self.cases = TestCases()
         """The selected tests, and what became of each."""
         self._progress = progress
@@ -67,6 +64,7 @@ class PerfSession:
         self._runs = RunMeasurer(config, self._launcher, progress, self._cores)
         self._measurer = SweepMeasurer(runs or self._runs, progress, self._cores, clock)
         self._judge = Judge(config, self._store, self._environment, self._cores)
+        self._saver = Saver(config, self._store, self._judge.tolerance)
         self._sweeps: Mapping[str, Sweep] = {}
         self._unmeasured: set[str] = set()
         """Of those, by test, what shares the time that is left."""
@@ -90,6 +88,11 @@ class PerfSession:
     def views(self) -> tuple[ArmView, ...]:
         """Every arm reported so far, in the order of measurement."""
         return tuple(report.view for report in self._reports.values())
+
+    @property
+    def saved(self) -> Sequence[Saved]:
+        """What was written so far, for the summary."""
+        return self._saver.saved
 
     @property
     def left_open(self) -> tuple[str, ...]:
@@ -176,16 +179,10 @@ class PerfSession:
                 that it was.
         """
         report = self._reports.get((spec.test, replicas))
-        if report is None:
-            return
-        name = f"{spec.test}[{replicas}]"
-        refusal = self._refusal(report, replicas) if passed else "its test failed"
-        if refusal and not (self.config.force_save and not self.config.smoke):
-            raise BaselineError(f"{name} was not saved: {refusal}")
-        date, (commit, dirty) = self._date, self._checkout
-        entry = new_entry(report.result, replicas, Provenance(date, commit, dirty, name))
-        (file,) = self._store.save([entry], keep=self.config.keep_sessions, outdated=outdated_by(report.verdict))
-        self.saved.append(self._saved(name, file, report, replicas))
+        if report is not None:
+            commit, dirty = self._checkout
+            saved = Provenance(self._date, commit, dirty, f"{spec.test}[{replicas}]")
+            self._saver.save(report.result, report.verdict, saved, passed=passed)
 
     def overview(self, exit_status: int, arguments: Iterable[str]) -> SessionReport:
         """All that is known by now, for every writer; `exit_status` and `arguments` are pytest's."""
@@ -256,25 +253,6 @@ class PerfSession:
                 device, self.config.root, baselines=self.config.baselines
             )
         return self._environments[device]
-
-    def _refusal(self, report: ArmReport, replicas: int) -> str:
-        """Why an arm is not fit to be a baseline; empty where it is."""
-        if self.config.smoke:
-            return f"not measured in full: {self.config.smoke}"
-        result = report.result
-        return why_unfit(result, replicas, self._judge.tolerance(result.sweep.spec, replicas, result.environment))
-
-    def _saved(self, name: str, file: SavedFile, report: ArmReport, replicas: int) -> Saved:
-        result, spec = report.result, report.result.sweep.spec
-        asked, rounds = self._judge.tolerance(spec, replicas, result.environment), gate_rounds(self.config, spec)
-        entry = self._store.find(result.environment, spec.baseline_name, replicas)
-        own_reference = result.sweep.is_own_reference(replicas)
-        if entry is None:  # somebody took the file away in the meantime
-            return Saved(name, file, asked, rounds, None)
-        support = supported_tolerance(
-            entry, asked=asked, rounds=rounds, policy=self.config.comparison, own_reference=own_reference
-        )
-        return Saved(name, file, asked, rounds, support)
 
     @cached_property
     def _date(self) -> str:

@@ -14,8 +14,9 @@ from pytest_tfperf.records.arm import Arm, Device, Role
 from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.sweep import PairedRuns
-from pytest_tfperf.report.document import Case, MeasuredArm, MeasuredSweep, SessionReport
+from pytest_tfperf.report.document import Case, SessionReport
 from pytest_tfperf.report.json_file import read_json
+from pytest_tfperf.report.measured import MeasuredArm, MeasuredSweep
 from pytest_tfperf.units import plural
 
 Key = tuple[str, str, str, Device, int]

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_tfperf.report.document import Case, Figure, MeasuredRun, MeasuredSweep, Place, SessionReport
+from pytest_tfperf.report.document import Case, Figure, Place, SessionReport
 from pytest_tfperf.report.json_file import to_json
+from pytest_tfperf.report.measured import MeasuredRun, MeasuredSweep
 
 Row = dict[str, Any]
 

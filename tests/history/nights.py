@@ -10,7 +10,8 @@ from pathlib import Path
 
 from benchmarks.canned_report import canned_report
 from pytest_tfperf.history import append
-from pytest_tfperf.report.document import MeasuredArm, SessionReport
+from pytest_tfperf.report.document import SessionReport
+from pytest_tfperf.report.measured import MeasuredArm
 
 FIRST = datetime(2026, 10, 1, 1, 0, tzinfo=timezone.utc)
 TEST = "perf_tests/test_canned.py::test_canned0"

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import isfinite
 from statistics import fmean, median
 
-from pytest_tfperf.report.document import Case, Figure, MeasuredArm, MeasuredRun, MeasuredSweep
+from pytest_tfperf.report.document import Case, Figure
 from pytest_tfperf.report.html.curves import efficiency_chart, scaling_chart
 from pytest_tfperf.report.html.figure import Chart, Table, rounded
+from pytest_tfperf.report.measured import MeasuredArm, MeasuredRun, MeasuredSweep
 from pytest_tfperf.stats.summary import coefficient_of_variation
 from pytest_tfperf.units import format_number, format_percent, format_seconds, plural
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_tfperf.report.document import MeasuredSweep, SessionReport
+from pytest_tfperf.report.document import SessionReport
 from pytest_tfperf.report.html.charts import charts
 from pytest_tfperf.report.html.figure import Chart
 from pytest_tfperf.report.html.rows import VerdictRow
 from pytest_tfperf.report.html.words import Word, counted, is_well
+from pytest_tfperf.report.measured import MeasuredSweep
 from pytest_tfperf.report.plain import plain
 from pytest_tfperf.report.text import Styled, failure_lines
 

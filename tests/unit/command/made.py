@@ -15,8 +15,9 @@ from benchmarks.canned import store_baselines
 from benchmarks.canned_report import canned_report
 from pytest_tfperf.command import main
 from pytest_tfperf.config import PerfConfig
-from pytest_tfperf.report.document import MeasuredArm, SessionReport
+from pytest_tfperf.report.document import SessionReport
 from pytest_tfperf.report.json_file import to_json
+from pytest_tfperf.report.measured import MeasuredArm
 
 QUIET = 0.004
 

@@ -6,8 +6,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from pytest_tfperf.report.document import MeasuredArm, MeasuredSweep, SessionReport
+from pytest_tfperf.report.document import SessionReport
 from pytest_tfperf.report.json_file import from_json, to_json
+from pytest_tfperf.report.measured import MeasuredArm, MeasuredSweep
 
 HOSTILE = (
     "</script></pre></title></style><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"

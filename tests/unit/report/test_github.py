@@ -14,7 +14,7 @@ from pytest_tfperf.report.document import Case, SessionReport
 from pytest_tfperf.report.github import annotation_lines, append_summary
 from pytest_tfperf.report.markdown import to_markdown
 
-ROOT = Path("/work/repo/sub")
+ROOT = Path("/checkout/repo/sub")
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,9 @@ def of(report: SessionReport, word: str) -> Case:
 
 def told(report: SessionReport, *cases: Case) -> list[dict[str, str]]:
     """The annotations of these cases, as the runner reads them."""
-    return [read(line) for line in annotation_lines(replace(report, cases=cases), root=ROOT, workspace="/work/repo")]
+    return [
+        read(line) for line in annotation_lines(replace(report, cases=cases), root=ROOT, workspace="/checkout/repo")
+    ]
 
 
 def read(line: str) -> dict[str, str]:
@@ -120,9 +122,9 @@ def test_a_message_is_within_what_the_runner_takes(report: SessionReport) -> Non
 @pytest.mark.parametrize(
     ("root", "workspace", "file"),
     [
-        ("/work/repo", "/work/repo", "perf_tests/test_canned.py"),
-        ("/work/repo", "", "perf_tests/test_canned.py"),
-        ("/work/repo/a", "/work/repo", "a/perf_tests/test_canned.py"),
+        ("/checkout/repo", "/checkout/repo", "perf_tests/test_canned.py"),
+        ("/checkout/repo", "", "perf_tests/test_canned.py"),
+        ("/checkout/repo/a", "/checkout/repo", "a/perf_tests/test_canned.py"),
     ],
 )
 def test_paths_are_those_of_the_repository(report: SessionReport, root: str, workspace: str, file: str) -> None:

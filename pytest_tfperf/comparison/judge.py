@@ -162,7 +162,8 @@ def _seems_faster(metric: MetricVerdict) -> bool:
 
 def _hope(metrics: Sequence[MetricVerdict], look: Look, last: Errors) -> bool:
     """Whether further rounds may decide what is open: find a loss, or rule one out for all that is undecided."""
-    if any(may_alarm(metric.comparison, metric.tolerance, look, last) for metric in metrics):
+    company = len(metrics) > 1
+    if any(may_alarm(metric.comparison, metric.tolerance, look, last, has_company=company) for metric in metrics):
         return True
     undecided = [metric for metric in metrics if metric.verdict is Verdict.INCONCLUSIVE and not metric.excused]
     # E(N) is excused as soon as T(1) and T(N) are decided, so those are what counts.

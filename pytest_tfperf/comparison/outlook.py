@@ -16,15 +16,18 @@ HOPE = 0.10
 Sequential Analysis 1, 1982). Ending early for want of hope raises no false alarm: it only ends as `inconclusive`."""
 
 
-def may_alarm(comparison: Comparison, tolerance: float, look: Look, last: Errors) -> bool:
-    """Whether the figure may still be found regressed by the last planned round, or E(N) to rise as T(1) falls."""
+def may_alarm(comparison: Comparison, tolerance: float, look: Look, last: Errors, *, has_company: bool) -> bool:
+    """Whether the figure may still be found regressed by the last planned round, or E(N) to rise as T(1) falls.
+
+    `has_company`: T(1) and T(N) are both judged, and E(N) beside them.
+    """
     found = comparison.difference
     if not found.within_freedom:
         return True
     both_ways = comparison.metric == "efficiency"
     sides = 2 if both_ways else 1
     day, days = last.day / sides, comparison.days
-    if comparison.metric in ("reference", "throughput") and not comparison.is_own:
+    if has_company and comparison.metric in ("reference", "throughput"):
         day, days = last.day_alone, 0.0  # that E(N) will show it to be this figure's own is the better prospect
     width = max(days, expected_half_width(found, look.planned, last.alarm / sides, day))
     bound = max(width, log_loss(tolerance))

@@ -43,8 +43,9 @@ class Gates:
         cv: float = 0.01,
         sessions: int = 1,
         drift: float = 0.0,
-        change: float = 0.0,
+        change: float | tuple[float, float] = 0.0,
     ) -> None:
+        """`change` of now: of both arms, or of T(1) and T(4)."""
         self.planned = planned
         self._random = np.random.default_rng(seed)
         self._cv, self._drift, self._sessions, self._change = cv, drift, sessions, change
@@ -53,9 +54,9 @@ class Gates:
         """Saved: [sessions][arms][rounds], now: [arms][rounds]. Both arms share a session's drift."""
         return [self._side(SAVED) for _ in range(self._sessions)], self._side(self.planned, self._change)
 
-    def _side(self, rounds: int, change: float = 0.0) -> list[list[float]]:
+    def _side(self, rounds: int, change: float | tuple[float, float] = 0.0) -> list[list[float]]:
         logs = self._random.normal(0, self._cv, (2, rounds)) + self._random.normal(0, self._drift)
-        sides: list[list[float]] = (np.exp(logs) * (1 + change)).tolist()
+        sides: list[list[float]] = (np.exp(logs) * (1 + np.reshape(change, (-1, 1)))).tolist()
         return sides
 
 

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from statistics import median
 
 from pytest_tfperf.records.run import Run
-from pytest_tfperf.stats.summary import geometric_mean
+from pytest_tfperf.stats.odd_one_out import surely_above
 from pytest_tfperf.units import format_seconds
 
 SLOWER = 0.10
 """A rank this much slower than the median of the others is worth a sentence; between equal devices some percent are
 usual."""
-_CONFIDENCE = 0.90
-"""Of the two-sided interval that must lie above 1: 95 % on the one side that is asked about."""
+CHANCE = 0.005
+"""That one of equal ranks is named for its noise, however large that is. People look for the fault of a rank that is
+named, so a wrong name costs more than one that comes a round later."""
 _LISTED = 8
 """Ranks shown one by one; of more only the slowest are."""
 
@@ -39,7 +40,7 @@ def own_pace_lines(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def stragglers(runs: Sequence[Run]) -> tuple[str, ...]:
-    """A sentence for each rank that is slower than the others in most rounds, and by more than its noise.
+    """A sentence for each rank that is slower than the others in most rounds, and by more than noise.
 
     Each round compares the ranks of one run, so what slows all of them cancels. One round cannot tell a slow rank from
     a rank that was held up once: it names none.
@@ -48,11 +49,11 @@ def stragglers(runs: Sequence[Run]) -> tuple[str, ...]:
     if len(rounds) < 2:
         return ()
     found = []
-    for task in rounds[0]:
+    above = surely_above([list(paces.values()) for paces in rounds], CHANCE)
+    for task, sure in zip(rounds[0], above):
         others = [median([pace for name, pace in paces.items() if name != task]) for paces in rounds]
-        ratios = [paces[task] / other for paces, other in zip(rounds, others)]
-        slow = sum(ratio > 1 + SLOWER for ratio in ratios)
-        if 2 * slow <= len(ratios) or geometric_mean(ratios, _CONFIDENCE).low <= 1:
+        slow = sum(paces[task] / other > 1 + SLOWER for paces, other in zip(rounds, others))
+        if not sure or 2 * slow <= len(rounds):
             continue
         own, rest = median([paces[task] for paces in rounds]), median(others)
         note = next((run.gpu_notes[task] for run in reversed(runs) if task in run.gpu_notes), "")

@@ -12,7 +12,7 @@ from math import inf, sqrt
 
 from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.estimate import Estimate
-from pytest_tfperf.stats.summary import RESOLUTION, Centre, bounded_exp, centre, centre_of_logs, logs_of
+from pytest_tfperf.stats.summary import RESOLUTION, Centre, bounded_exp, centre, centre_of_logs, logs_of, t_quantile
 
 LOOKS_APART = 0.03
 """Chance that sessions which differ by the noise of their runs alone look further apart."""
@@ -114,16 +114,16 @@ def half_width(found: Difference, error: float, day: float | None = None) -> flo
             that the smallest chances would ask for an interval without an end.
     """
     if found.between <= 0:
-        return _t_quantile(found.freedom, error) * sqrt(found.variance)
+        return t_quantile(found.freedom, error) * sqrt(found.variance)
     of_runs = half_width_of_runs(found, error)
     if day is None:
-        return max(of_runs, _t_quantile(found.freedom, error) * sqrt(found.variance))
+        return max(of_runs, t_quantile(found.freedom, error) * sqrt(found.variance))
     return max(of_runs, _half_width_of_days(found, day))
 
 
 def half_width_of_runs(found: Difference, error: float) -> float:
     """The same of the noise of the runs alone."""
-    return _t_quantile(found.within_freedom, error) * sqrt(found.within)
+    return t_quantile(found.within_freedom, error) * sqrt(found.within)
 
 
 def _half_width_of_days(found: Difference, chance: float) -> float:
@@ -135,10 +135,10 @@ def _half_width_of_days(found: Difference, chance: float) -> float:
     """
     alike = _f_quantile(found.between_freedom, found.within_freedom, LOOKS_APART) * found.between_of_runs
     if found.between > alike:
-        return _t_quantile(found.between_freedom, chance) * sqrt(found.between)
+        return t_quantile(found.between_freedom, chance) * sqrt(found.between)
     if found.between_freedom < 2:
         return 0.0  # else less would be found against two that agree than against one alone, which knows of no days
-    return _t_quantile(found.between_freedom, min(0.5, AGREE * chance)) * sqrt(alike)
+    return t_quantile(found.between_freedom, min(0.5, AGREE * chance)) * sqrt(alike)
 
 
 def interval(found: Difference, error: float, day: float | None = None, least: float = 0.0) -> Estimate:
@@ -227,10 +227,3 @@ def _f_quantile(freedom: float, of_noise: float, error: float) -> float:
     from scipy.special import fdtri
 
     return float(fdtri(freedom, of_noise, 1 - error)) if of_noise > 0 else inf
-
-
-@lru_cache(maxsize=4096)
-def _t_quantile(freedom: float, error: float) -> float:
-    from scipy.special import stdtrit
-
-    return -float(stdtrit(freedom, error)) if freedom > 0 and error > 0 else inf

@@ -81,15 +81,16 @@ def geometric_mean(values: Sequence[float], confidence: float) -> Estimate:
     half = inf
     if group.left > 1:
         variance = max(group.squares / (group.left - 1), RESOLUTION**2) / group.left
-        half = _t_quantile(group.left - 1, 0.5 + confidence / 2) * sqrt(variance)
+        half = t_quantile(group.left - 1, 0.5 - confidence / 2) * sqrt(variance)
     return Estimate(exp(group.mean), exp(group.mean - half), bounded_exp(group.mean + half), confidence, len(values))
 
 
-@lru_cache(maxsize=512)
-def _t_quantile(freedom: int, probability: float) -> float:
+@lru_cache(maxsize=4096)
+def t_quantile(freedom: float, error: float) -> float:
+    """Student's t that is exceeded with the chance `error`; inf without degrees of freedom or without any chance."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, probability))
+    return -float(stdtrit(freedom, error)) if freedom > 0 and error > 0 else inf
 
 
 def logs_of(values: Sequence[float]) -> list[float]:

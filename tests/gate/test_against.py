@@ -35,28 +35,27 @@ def test_ours(tfperf):
 ONE = 'strategy="single"'
 TWO = 'strategy="multi_worker_mirrored", replicas=[2], tolerance=0.4'
 OURS = """
-import os
+import os, time
 from pytest_tfperf import workload
 
-LAYERS = {layers}
+SECONDS = {seconds}
 
 @workload("ours")
-def ours(batch_size=256):
+def ours(batch_size=8):
     import tensorflow as tf
     {first}
 
     class Model(tf.Module):
         def __init__(self):
-            self.w = tf.Variable(tf.random.normal([256, 256], stddev=0.01))
+            self.w = tf.Variable(tf.random.normal([4, 4], stddev=0.01))
         def __call__(self, x):
-            for _ in range(LAYERS):
-                x = tf.tanh(x @ self.w)
-            return x
+            tf.py_function(lambda: time.sleep(SECONDS), [], [])  # the reason is in steady.py
+            return x @ self.w
 
-    return Model(), lambda y, out: tf.reduce_mean((y - out) ** 2), (tf.ones([batch_size, 256]),) * 2
+    return Model(), lambda y, out: tf.reduce_mean((y - out) ** 2), (tf.ones([batch_size, 4]),) * 2
 """
-FAST = OURS.format(layers=2, first="pass")
-SLOW = OURS.format(layers=20, first="pass")
+FAST = OURS.format(seconds=0.02, first="pass")
+SLOW = OURS.format(seconds=0.08, first="pass")
 
 
 @dataclass(frozen=True)
@@ -207,7 +206,7 @@ def test_a_plugin_that_is_too_old_is_said_to_be(checkout: Checkout) -> None:
 
 
 def test_the_other_side_dies_in_a_run(checkout: Checkout) -> None:
-    dies = OURS.format(layers=1, first="os.kill(int(os.environ['OTHER_PYTEST']), 9)")
+    dies = OURS.format(seconds=0.02, first="os.kill(int(os.environ['OTHER_PYTEST']), 9)")
     set_pid = "import os\nos.environ['OTHER_PYTEST'] = str(os.getpid())\n"
     commit(checkout.top, {"ours.py": dies, "conftest.py": set_pid})
     commit(checkout.top, {"ours.py": FAST, "conftest.py": None})

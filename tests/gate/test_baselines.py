@@ -36,7 +36,7 @@ def test_strict_fails_what_is_not_decided_and_says_that_it_is_why(fresh: Gate) -
 def test_require_baseline_fails_without_one(fresh: Gate) -> None:
     done = fresh.run("--tfperf-rounds=1", "--tfperf-require-baseline")
     assert done.returncode == 1, done.stdout
-    assert "No baseline of smallconv-multi_worker_mirrored at 2 replicas for cpu-" in done.stdout
+    assert "No baseline of steady-multi_worker_mirrored at 2 replicas for cpu-" in done.stdout
     assert "--tfperf-save stores one" in done.stdout
 
 
@@ -95,7 +95,7 @@ def test_a_floor_set_by_hand_in_the_file_wins(saved: Gate) -> None:
     text = file.read_text()
     try:
         file.write_text(text.replace("efficiency_floor: null", "efficiency_floor: 1.9"))
-        done = saved.run(extra=", slowdown={2: 9.0}")
+        done = saved.run(extra=", slowdown={2: 3.0}")
     finally:
         file.write_text(text)
     assert done.returncode == 1, done.stdout
@@ -117,7 +117,7 @@ def test_a_broken_baseline_is_one_clear_error(saved: Gate) -> None:
 
 
 def test_another_definition_is_incomparable(saved: Gate) -> None:
-    done = saved.run("--tfperf-rounds=50", "--tfperf-max-time=1", extra=", classes=7")
+    done = saved.run("--tfperf-rounds=50", "--tfperf-max-time=1", extra=", width=5")
     assert done.returncode == 0, done.stdout
     assert "incomparable" in done.stdout
     # Without a baseline all rounds would be measured, if there were time.

@@ -36,7 +36,8 @@ def rounds(*paces: Sequence[float | None], notes: dict[str, str] | None = None) 
     return [run(number, each, notes) for number, each in enumerate(paces, start=1)]
 
 
-SLOW = rounds((0.050, 0.051, 0.061), (0.050, 0.049, 0.062), (0.051, 0.050, 0.061))
+PACES = ((0.050, 0.051, 0.061), (0.050, 0.049, 0.062), (0.051, 0.050, 0.061))
+SLOW = rounds(*PACES)
 
 
 def test_a_rank_that_is_slow_in_every_round_is_named() -> None:
@@ -50,13 +51,25 @@ def test_a_rank_that_is_slow_in_every_round_is_named() -> None:
 
 def test_what_its_gpu_says_is_told_with_it() -> None:
     notes = {"worker:2": "its clock was 1 395 MHz, the others' 1 755 MHz", "worker:0": "of no interest"}
-    (text,) = stragglers(rounds((0.050, 0.051, 0.061), (0.050, 0.049, 0.062), notes=notes))
-    assert text.endswith("(2 of 2 rounds); its clock was 1 395 MHz, the others' 1 755 MHz.")
+    (text,) = stragglers(rounds(*PACES, notes=notes))
+    assert text.endswith("(3 of 3 rounds); its clock was 1 395 MHz, the others' 1 755 MHz.")
 
 
 def test_two_ranks_are_held_against_each_other() -> None:
-    (text,) = stragglers(rounds((0.05, 0.10), (0.05, 0.11)))
+    (text,) = stragglers(rounds((0.05, 0.10), (0.05, 0.11), (0.05, 0.10)))
     assert "worker:1" in text
+
+
+def test_two_rounds_of_two_ranks_do_not_tell_but_of_eight_they_do() -> None:
+    assert stragglers(rounds((0.05, 0.10), (0.05, 0.11))) == ()
+    others = [0.050, 0.051, 0.049, 0.050, 0.051, 0.049, 0.050]
+    (text,) = stragglers(rounds([*others, 0.060], [*others[::-1], 0.061]))
+    assert "worker:7" in text
+
+
+def test_a_busy_machine_makes_no_straggler_of_an_even_rank() -> None:
+    # Measured on two ranks of two busy cores.
+    assert stragglers(rounds((0.0153, 0.0210), (0.0152, 0.0196), (0.0160, 0.0155))) == ()
 
 
 def test_an_even_cluster_has_none_and_still_shows_its_paces() -> None:

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
 
-.PHONY: perf test lint unit browser cluster proof fuzz vendor clean
+.PHONY: perf test lint unit browser cluster proof fuzz soak vendor clean
 
 # Within ten minutes on two cores, the last arms' fewest rounds included.
 perf: $(READY)
@@ -31,6 +31,7 @@ browser: $(READY) $(BROWSER)
 cluster: $(READY)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/strategies --durations=15
 	$(BIN)/python -m pytest -q tests/cluster tests/gate --durations=15
+	$(BIN)/python -m pytest -q tests/soak --durations=5
 
 $(READY): setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -58,6 +59,13 @@ fuzz: $(READY)
 	for target in baseline report marker protocol; do \
 		$(BIN)/python -m tools.fuzz $$target --seconds $(FUZZ_SECONDS) --corpus .fuzz/$$target || exit 1; \
 	done
+
+# So many clusters in one session, then so many sessions in a row, and what grows: an hour on two cores.
+SOAK_CLUSTERS ?= 500
+SOAK_SESSIONS ?= 50
+soak: $(READY)
+	$(BIN)/python -m tools.soak clusters --count $(SOAK_CLUSTERS)
+	$(BIN)/python -m tools.soak sessions --count $(SOAK_SESSIONS)
 
 # The JavaScript libraries that the HTML pages carry, in their newest minor versions. Needs npm.
 vendor:

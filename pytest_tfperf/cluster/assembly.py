@@ -14,7 +14,7 @@ from pytest_tfperf.cluster.network import Network
 from pytest_tfperf.cluster.nursery import Nursery
 from pytest_tfperf.cluster.ports import PortClashError, PortHold, PortPicker
 from pytest_tfperf.cluster.process import task_environ
-from pytest_tfperf.cluster.task_group import TaskGroup, keys
+from pytest_tfperf.cluster.task_group import GENERATED, TaskGroup, keys
 from pytest_tfperf.records.link import Link
 from pytest_tfperf.records.task import TaskId, TaskPlacement
 
@@ -53,7 +53,10 @@ def start_group(
             one.id: f"{spec.LOOPBACK if network is None else spec.host_address(one.host)}:{port}"
             for one, port in zip(placements, picked, strict=True)
         }
-        settings = [_settings(one, addresses, env, preload, shares_port=hold is not None) for one in placements]
+        generated = str((log_dir / GENERATED).absolute())
+        settings = [
+            _settings(one, addresses, env, preload, generated, shares_port=hold is not None) for one in placements
+        ]
         hosts = {one.id: one.host for one in placements}
         group = TaskGroup(nursery, settings, log_dir, hold, network, hosts)
         started.pop_all()  # it is the group that ends them now
@@ -65,6 +68,7 @@ def _settings(
     addresses: Mapping[TaskId, str],
     env: Mapping[str, str],
     preload: tuple[str, ...],
+    generated: str,
     *,
     shares_port: bool,
 ) -> TaskSettings:
@@ -79,4 +83,5 @@ def _settings(
         cwd=os.getcwd(),
         preload=preload,
         shares_port=shares_port,
+        generated=generated,
     )

@@ -240,7 +240,7 @@ class ClusterLauncher:
             try:
                 ready = nursery.wait_ready(deadline)
             except BaseException:
-                nursery.close()
+                nursery.discard()
                 self._nursery = None
                 raise
             text = f"imported TensorFlow in {ready.import_seconds:.1f} s" if ready.mode == "fork" else "spawns tasks"
@@ -250,6 +250,7 @@ class ClusterLauncher:
     def _current_nursery(self, env: Mapping[str, str]) -> Nursery:
         if self._closed:
             raise UsageError("This launcher is closed.")
+        self._discard_unused()
         environ = {**os.environ, **env}
         current = self._nursery
         if current is not None:
@@ -258,9 +259,7 @@ class ClusterLauncher:
                 return current
             self._retired.append(current)
             self._nursery = None
-        for nursery in [one for one in self._retired if one.users == 0 or not one.alive]:
-            self._retired.remove(nursery)
-            nursery.close()
+            self._discard_unused()
         self._nursery = Nursery(
             self._mode,
             isolation=self._isolation,
@@ -271,6 +270,11 @@ class ClusterLauncher:
             number=next(self._nursery_count),
         )
         return self._nursery
+
+    def _discard_unused(self) -> None:
+        for nursery in [one for one in self._retired if one.users == 0 or not one.alive]:
+            self._retired.remove(nursery)
+            nursery.discard()
 
     def _compile_cache(self) -> CompileCache:
         if self._cache is None:

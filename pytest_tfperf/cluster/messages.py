@@ -29,6 +29,8 @@ class TaskSettings:
     """Modules that a fresh interpreter imports before it says that it is ready."""
     shares_port: bool
     """True where pytest holds the task's port with SO_REUSEPORT."""
+    generated: str
+    """Folder for the code that AutoGraph generates."""
 
 
 # pytest to supervisor

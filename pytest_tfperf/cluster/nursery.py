@@ -88,6 +88,7 @@ class Nursery:
         self._picked: list[tuple[int, ...]] = []
         self._tried: list[bool] = []
         self._code: int | None = None
+        self._keep_logs = keep_logs
         self._log = run_dir / f"supervisor-{number}.log"
         self._inbox = wire.Inbox()
         ours, theirs = socket.socketpair()
@@ -211,6 +212,12 @@ class Nursery:
                 self._process.kill()
                 self._code = self._process.wait()
             self._kill_groups()
+
+    def discard(self) -> None:
+        """Close, and remove the log unless logs are kept: a session may need many supervisors in turn."""
+        self.close()
+        if not self._keep_logs:
+            self._log.unlink(missing_ok=True)
 
     def _receive(self, deadline: float) -> bool:
         """Take in at least one packet; False where none came before the deadline."""

@@ -12,12 +12,14 @@ import os
 import pickle
 import socket
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, cast
 
 from pytest_tfperf.cluster import ports, wire
+from pytest_tfperf.cluster.generated import keep_generated_code
 from pytest_tfperf.cluster.messages import (
     AwaitsRelease,
     ExchangeArrived,
@@ -149,8 +151,11 @@ def main(sock: socket.socket, settings: TaskSettings, *, fresh: bool) -> NoRetur
         if fresh:
             for name in settings.preload:
                 importlib.import_module(name)
-        elif "numpy" in sys.modules:
-            sys.modules["numpy"].random.seed()  # else all forked tasks would draw the same numbers
+        else:
+            tempfile.tempdir = None  # the zygote may have found it, under another TMPDIR
+            if "numpy" in sys.modules:
+                sys.modules["numpy"].random.seed()  # else all forked tasks would draw the same numbers
+        keep_generated_code(settings.generated)
         line = Line(sock)
         line.send(TaskReady(_port_is_free(settings)))
         _serve(ProcessTask(settings, line), line)

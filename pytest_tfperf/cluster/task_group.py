@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import selectors
+import shutil
 import signal
 import socket
 import time
@@ -32,6 +33,8 @@ TERM_GRACE = 1.0
 _KILL_GRACE = 10.0
 """Seconds to wait for a killed process; only one that hangs inside the kernel takes so long."""
 _DUMP_GRACE = 1.0
+GENERATED = "generated"
+"""Folder of the code that AutoGraph generates, beside the logs."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,8 @@ class TaskGroup:
         self._log_dir = log_dir
         self._closed = False
         self._addresses = settings[0].addresses
-        log_dir.mkdir(mode=0o700, exist_ok=True)
+        for folder in (log_dir, log_dir / GENERATED):
+            folder.mkdir(mode=0o700, exist_ok=True)
         nursery.users += 1
         try:
             for one in settings:
@@ -220,10 +224,8 @@ class TaskGroup:
                 self._hold.close()
             if self._network is not None:
                 self._network.close()
-            if not keep_logs:
-                for task in self.tasks.values():
-                    task.log.unlink(missing_ok=True)
-                self._log_dir.rmdir()
+            # Where the supervisor has gone, a task may still be about to die and write.
+            shutil.rmtree(self._log_dir / GENERATED if keep_logs else self._log_dir, ignore_errors=True)
             self._nursery.users -= 1
 
     def _start(self, settings: TaskSettings, host: int | None) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_tfperf.cluster import ClusterEvent, ClusterLauncher
 from pytest_tfperf.records.task import TaskId
-from tests.cluster.processes import workers
+from tests.cluster.processes import is_gone, workers
 
 
 def test_multi_worker_mirrored_reduces_over_ranks(launcher: ClusterLauncher) -> None:
@@ -128,6 +128,24 @@ def test_a_changed_variable_of_import_time_means_another_zygote(monkeypatch: pyt
         assert flags == "--xla_some"
         assert second != first
         assert cluster.run(look)["worker:0"][0] == first, "the first cluster keeps its own"
+
+
+def test_of_many_supervisors_in_turn_the_last_one_stays() -> None:
+    with ClusterLauncher(launcher="spawn", preload=()) as launcher:
+        pids = []
+        for number in range(4):
+            with launcher.start(workers(1), env={"TF_SOMETHING": str(number)}):
+                pids.append(launcher.supervisor_pid)
+        assert len(set(pids)) == 4
+        in_use = launcher.start(workers(1), env={"TF_SOMETHING": "a"})
+        pids.append(launcher.supervisor_pid)
+        launcher.start(workers(1)).close()
+        assert [is_gone(pid) for pid in pids if pid] == [True] * 4 + [False], "the last of them has a cluster"
+        in_use.close()
+        launcher.start(workers(1)).close()
+        assert all(is_gone(pid) for pid in pids if pid)
+        assert launcher.run_dir is not None
+        assert [one.name for one in launcher.run_dir.glob("supervisor-*")] == ["supervisor-6.log"]
 
 
 def test_a_four_rank_cluster_is_up_within_its_bar(launcher: ClusterLauncher) -> None:

@@ -1,0 +1,64 @@
+"""A short soak of real clusters: nothing is left after any of them, and a leak that is put in is named."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.soak.clusters import KINDS
+from tools.soak.leaks import LEAKS, NEED_NAMESPACES
+
+TOP = Path(__file__).parents[2]
+SHORT = [name for name in KINDS if name not in ("ring", "ps_async")]
+ANSWER = re.compile(r"^(flat|grew|undecided) +(\S.*?)  ", re.MULTILINE)
+NAMED = {
+    "descriptor": "descriptors of pytest",
+    "thread": "threads of pytest",
+    "memory": "RSS of pytest",
+    "objects": "objects of pytest",
+    "file": "files in TMPDIR",
+    "process": "processes",
+    "port": "listening ports",
+    "shared_memory": "entries of /dev/shm",
+    "semaphore": "System V semaphores",
+}
+"""What grows by each leak."""
+
+
+def soak(*args: str) -> tuple[int, dict[str, str], str]:
+    """Exit code, the answer for each quantity, and all that it printed."""
+    command = [sys.executable, "-m", "tools.soak", *args]
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, timeout=600, check=False)
+    answers = {name: answer for answer, name in ANSWER.findall(done.stdout)}
+    return done.returncode, answers, done.stdout + done.stderr
+
+
+def test_clusters_of_every_kind_leave_nothing(tmp_path: Path) -> None:
+    records = tmp_path / "records.jsonl"
+    code, answers, text = soak("clusters", "--count", "16", "--records", str(records), "--kinds", *SHORT)
+    assert code == 2, text
+    undecided = {name for name, answer in answers.items() if answer == "undecided"}
+    assert not any(name.startswith(("descriptors", "threads", "processes", "files", "network")) for name in undecided)
+    assert len(answers.keys() - undecided) >= 10, "so few clusters say nothing of memory and time, and all of the rest"
+    assert set(answers.values()) == {"flat", "undecided"}, text
+    assert [json.loads(line)["kind"] for line in records.read_text().splitlines()] == SHORT * 2
+
+
+def test_every_leak_is_named() -> None:
+    assert set(NAMED) == set(LEAKS) - {"seconds"}, "the judge's own tests are about time"
+
+    def with_leaks(names: list[str]) -> tuple[int, dict[str, str], str]:
+        return soak("clusters", "--count", "14", "--kinds", "plain", *(f"--leak={name}" for name in names))
+
+    leaks = list(NAMED)
+    code, answers, text = with_leaks(leaks)
+    if "only in namespaces" in text:
+        leaks = [name for name in leaks if name not in NEED_NAMESPACES]
+        code, answers, text = with_leaks(leaks)
+    assert code == 1, text
+    assert {name for name in leaks if answers[NAMED[name]] != "grew"} == set(), text
+    assert answers["threads of supervisor"] == answers["network namespaces"] == "flat", text
+    assert answers["files in TMPDIR after the session"] == "grew", text

@@ -1,0 +1,1 @@
+"""What grows over hundreds of clusters in one session, and over dozens of sessions in a row."""

@@ -83,6 +83,8 @@ class PerfConfig:
     """Seconds that the whole session should take at most; None: as long as it takes."""
     timeout: float = 600.0
     """Deadline in seconds of one run: from the start of its processes to their results."""
+    wait: float = 600.0
+    """Seconds to wait at most for another session that measures on the same cores or GPUs."""
     launcher: Launcher = "auto"
     compile_cache: bool = True
     """Runs of the session use again what XLA has compiled and tuned in it before."""

@@ -129,6 +129,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if arms and not session.config.option.collectonly and not hasattr(session.config, "workerinput"):
+        perf.take_turn()
         if perf.config.against:
             handover.oppose(session)
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_tfperf.config import Outputs
 from pytest_tfperf.errors import ReportError
-from pytest_tfperf.files import replace_content
+from pytest_tfperf.files import followed, replace_content
 from pytest_tfperf.report.document import SessionReport
 
 
@@ -95,10 +95,10 @@ def write_file(path: Path, data: bytes) -> None:
 
     A pipe or a device, such as /dev/stdout, is written to as it is. Raises OSError.
     """
-    if path.exists() and not path.is_file():
-        path.write_bytes(data)
+    target = followed(path)  # beside what a link leads to, not in the link's place
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
         return
-    target = path.resolve()  # beside what a link leads to, not in the link's place
     target.parent.mkdir(parents=True, exist_ok=True)
     replace_content(target, data, alone=False)
 

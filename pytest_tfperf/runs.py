@@ -11,6 +11,7 @@ from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import TaskDiedError, TaskFailedError
 from pytest_tfperf.measurement.aggregate import aggregate
 from pytest_tfperf.measurement.clock import Clock, MonotonicClock
+from pytest_tfperf.measurement.cores import allowed_cores
 from pytest_tfperf.measurement.health import HealthWatcher
 from pytest_tfperf.measurement.job import COMPILING, Job, measure
 from pytest_tfperf.pacing import planned_rounds
@@ -46,7 +47,7 @@ class RunMeasurer:
         self._progress = progress
         self._clock: Clock = MonotonicClock()
         self._cores = cores
-        self._health = HealthWatcher(cores)
+        self._health = HealthWatcher(allowed_cores() if cores else ())  # where tasks run that nobody pins
         self._repeats: dict[str, int] = {}
         """Disturbed runs that were made again, by test."""
         self._reuses = config.compile_cache

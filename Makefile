@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
 
-.PHONY: perf test lint unit browser cluster proof fuzz vendor clean
+.PHONY: perf test lint unit browser cluster faults proof fuzz vendor clean
 
 # Within ten minutes on two cores, the last arms' fewest rounds included.
 perf: $(READY)
@@ -31,6 +31,11 @@ browser: $(READY) $(BROWSER)
 cluster: $(READY)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/strategies --durations=15
 	$(BIN)/python -m pytest -q tests/cluster tests/gate --durations=15
+	$(BIN)/python -m pytest -q -n 2 tests/faults/tasks --durations=15
+
+# Every fault of a task in every phase under every strategy; `make test` tries a part of them.
+faults: $(READY)
+	$(BIN)/python -m pytest -q -n 2 tests/faults/tasks --every-fault --durations=15
 
 $(READY): setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)

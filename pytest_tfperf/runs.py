@@ -102,8 +102,10 @@ class RunMeasurer:
         try:
             return self._on_cluster(spec, arm, workload, number, tasks, scope)
         except (TaskFailedError, TaskDiedError) as error:
-            if not self._reuses or not any(task.phase in COMPILING for task in error.tasks):
+            compiling = any(task.phase in COMPILING for task in error.tasks)
+            if not self._reuses or not compiling or not error.within_tensorflow:
                 raise
+            why = error.summary.splitlines()[0]
             self._reuses = False
             try:
                 run = self._on_cluster(spec, arm, workload, number, tasks, scope)
@@ -111,8 +113,8 @@ class RunMeasurer:
                 self._reuses = True  # it was something else
                 raise
         self._progress.line(
-            f"  {arm.label} failed where compiled programs are used again, so every run compiles from here on; "
-            "--no-tfperf-compile-cache has it so from the start"
+            f"  {arm.label} failed where compiled programs are used again ({why}), so every run compiles from here "
+            "on; --no-tfperf-compile-cache has it so from the start"
         )
         return run
 

@@ -231,8 +231,9 @@ class ClusterLauncher:
                     self._event("ready", number, task.id, "")
             if not events:
                 phases = {id: task.phase for id, task in group.tasks.items()}
-                states = group.states({}, waiting)
-                raise timeout_error(sorted(waiting), {}, phases, seconds, states, starting=True)
+                held = group.held()
+                states = group.states(held, waiting)
+                raise timeout_error(sorted(waiting), {}, held, phases, seconds, states, starting=True)
 
     def _ready_nursery(self, env: Mapping[str, str], deadline: float) -> Nursery:
         nursery = self._current_nursery(env)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
 import signal
 import sys
 from collections.abc import Mapping
@@ -60,6 +61,8 @@ def detach(parent: int, log: int, cores: tuple[int, ...] | None) -> None:
         os.dup2(source, target)
     os.close(null)
     os.close(log)
+    # A crash would leave a file as large as the process in the working directory. A task may raise its limit again.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     if cores is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)
 
@@ -98,6 +101,16 @@ def signal_process(pid: int, number: int, *, group: bool) -> None:
         pass
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
+
+
+def why_held(pid: int) -> str:
+    """What keeps a process from running at all; empty where nothing does, or where the kernel does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""
+    return {"T": "stopped by a signal", "t": "held by a debugger"}.get(state, "")
 
 
 def _prctl(option: int, value: int) -> None:

@@ -14,7 +14,7 @@ from pytest_tfperf.cluster.network import Network
 from pytest_tfperf.cluster.nursery import Nursery
 from pytest_tfperf.cluster.ports import PortClashError, PortHold, PortPicker
 from pytest_tfperf.cluster.process import task_environ
-from pytest_tfperf.cluster.task_group import TaskGroup, keys
+from pytest_tfperf.cluster.task_group import TEMPORARY, TaskGroup, keys
 from pytest_tfperf.records.link import Link
 from pytest_tfperf.records.task import TaskId, TaskPlacement
 
@@ -53,6 +53,7 @@ def start_group(
             one.id: f"{spec.LOOPBACK if network is None else spec.host_address(one.host)}:{port}"
             for one, port in zip(placements, picked, strict=True)
         }
+        env = {**env, "TMPDIR": str(log_dir / TEMPORARY)}
         settings = [_settings(one, addresses, env, preload, shares_port=hold is not None) for one in placements]
         hosts = {one.id: one.host for one in placements}
         group = TaskGroup(nursery, settings, log_dir, hold, network, hosts)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from signal import SIGABRT
 
 from pytest_tfperf.cluster.messages import TaskRaised
-from pytest_tfperf.cluster.process import describe_exit
+from pytest_tfperf.cluster.process import NOT_SET_UP, describe_exit
 from pytest_tfperf.errors import ClusterError, ClusterTimeoutError, TaskDiedError, TaskFailedError, TaskState
 from pytest_tfperf.records.task import TaskId
 
@@ -109,4 +109,5 @@ def timeout_error(
 _ADVICE = {
     -9: " If nobody killed it, the kernel has for want of memory: see dmesg.",
     -11: " It crashed in native code: the end of its log has the Python stack.",
+    NOT_SET_UP: " Its process could not be set up: the end of its log says why.",
 }

@@ -12,6 +12,7 @@ import os
 import pickle
 import socket
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
@@ -138,6 +139,7 @@ def main(sock: socket.socket, settings: TaskSettings, *, fresh: bool) -> NoRetur
         # Before anything of TensorFlow: it reads its variables when it first touches a device.
         os.environ.clear()
         os.environ.update(settings.environ)
+        tempfile.tempdir = None  # whatever the zygote has found out
         sys.path[:] = settings.sys_path
         importlib.invalidate_caches()
         os.chdir(settings.cwd)

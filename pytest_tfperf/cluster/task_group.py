@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import selectors
+import shutil
 import signal
 import socket
 import time
@@ -19,11 +20,16 @@ from pytest_tfperf.cluster.nursery import Nursery, SupervisorGoneError
 from pytest_tfperf.cluster.ports import PortHold
 from pytest_tfperf.cluster.process import DUMP_SIGNAL, describe_exit, label
 from pytest_tfperf.cluster.wire import Channel
-from pytest_tfperf.errors import TaskDiedError, TaskState
+from pytest_tfperf.errors import TaskDiedError, TaskState, UsageError
+from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.task import TaskId
 
 keys = itertools.count(1)
 """Numbers of the processes that supervisors start."""
+
+TEMPORARY = "tmp"
+"""Folder in that of the logs for the tasks' temporary files. A task ends at once, so nobody in it removes any: not even
+TensorFlow, whose autograph writes one for each function that it converts."""
 
 LEAVE_GRACE = 2.0
 """Seconds that a task which is told to leave has to do so."""
@@ -87,8 +93,10 @@ class TaskGroup:
         self._network = network
         self._log_dir = log_dir
         self._closed = False
+        self._owner = os.getpid()
         self._addresses = settings[0].addresses
-        log_dir.mkdir(mode=0o700, exist_ok=True)
+        for folder in (log_dir, log_dir / TEMPORARY):
+            folder.mkdir(mode=0o700, exist_ok=True)
         nursery.users += 1
         try:
             for one in settings:
@@ -111,6 +119,11 @@ class TaskGroup:
     def network(self) -> Network | None:
         """The links between the cluster's hosts, where it has any."""
         return self._network
+
+    def check_owner(self) -> None:
+        """Raises UsageError in a process that was forked from the one that started the cluster."""
+        if os.getpid() != self._owner:
+            raise UsageError("This cluster is that of another process, from which this one was forked.")
 
     def pids(self) -> dict[TaskId, int]:
         """Process id of each living task."""
@@ -159,7 +172,7 @@ class TaskGroup:
         return events
 
     def _select(self, seconds: float) -> None:
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:
             selector.register(self._nursery, selectors.EVENT_READ)
             for task in self.living():
                 if not task.channel.ended:
@@ -195,8 +208,12 @@ class TaskGroup:
 
     def close(self, *, hard: bool = False, keep_logs: bool = False) -> None:
         """End every process: by request, then SIGTERM, then SIGKILL (`hard`: from SIGTERM on). Safe to call again."""
-        if self._closed:
+        if self._closed or os.getpid() != self._owner:
             return
+        with uninterrupted():
+            self._close(hard, keep_logs)
+
+    def _close(self, hard: bool, keep_logs: bool) -> None:
         self._closed = True
         try:
             if not hard:
@@ -220,28 +237,30 @@ class TaskGroup:
                 self._hold.close()
             if self._network is not None:
                 self._network.close()
-            if not keep_logs:
-                for task in self.tasks.values():
-                    task.log.unlink(missing_ok=True)
-                self._log_dir.rmdir()
+            shutil.rmtree(self._log_dir / TEMPORARY if keep_logs else self._log_dir, ignore_errors=True)
             self._nursery.users -= 1
 
     def _start(self, settings: TaskSettings, host: int | None) -> None:
         ours, theirs = socket.socketpair()
         channel = Channel(ours)
         task = TaskProcess(settings.id, next(keys), channel, self._log_dir / f"{label(settings.id)}.log")
-        self.tasks[settings.id] = task
-        channel.send(settings)
-        log = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            self._nursery.start_task(task.key, settings, theirs, log, host)
+            channel.send(settings)
+            log = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                self._nursery.start_task(task.key, settings, theirs, log, host)
+            finally:
+                os.close(log)
+        except BaseException:  # not one of the tasks yet, whose ends are waited for
+            channel.close()
+            raise
         finally:
             theirs.close()
-            os.close(log)
+        self.tasks[settings.id] = task
 
     def _await_exits(self, grace: float) -> None:
         deadline = time.monotonic() + grace
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:  # which needs no descriptor: there may be none left
             selector.register(self._nursery, selectors.EVENT_READ)
             while True:
                 self._nursery.receive()

@@ -25,6 +25,9 @@ def start_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ClusterStartError(
-            f"The cluster cannot be started: {error}.{_ADVICE.get(error.errno or 0, '')}"
-        ) from error
+        raise ClusterStartError(f"The cluster cannot be started: {refused(error)}") from error
+
+
+def refused(error: OSError) -> str:
+    """What the system said, and what to do about it."""
+    return f"{error}.{_ADVICE.get(error.errno or 0, '')}"

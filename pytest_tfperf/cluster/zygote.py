@@ -42,6 +42,7 @@ from pytest_tfperf.cluster.messages import (
     TryEnvironment,
 )
 from pytest_tfperf.cluster.ports import PortPicker
+from pytest_tfperf.cluster.shortage import refused
 from pytest_tfperf.errors import ClusterStartError
 
 
@@ -102,7 +103,8 @@ class Supervisor:
             try:
                 self._send(self._configure(request))
             except OSError as error:
-                self._send(SupervisorFailed(f"The process that starts the tasks cannot be set up: {error}", False))
+                reason = f"The process that starts the tasks cannot be set up: {refused(error)}"
+                self._send(SupervisorFailed(reason, False))
         elif isinstance(request, PickPorts):
             if self._picker is None:
                 self._picker = PortPicker()
@@ -222,7 +224,7 @@ class Supervisor:
             pid = os.fork()
         except OSError as error:
             with contextlib.suppress(OSError):
-                os.write(log, f"No process can be started: {error}\n".encode())
+                os.write(log, f"No process for it: {refused(error)}\n".encode())
             os.close(log)
             return None
         if pid == 0:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import resource
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.faults.parents import ONE, TOP, Parent, needs, parent
+from tests.cluster.processes import poll
+from tests.faults.parents import ONE, Ended, needs, parent
 from tests.faults.test_parent_interrupts import repository
 from tests.unit.against.repository import commit, worktrees
 
@@ -163,58 +161,59 @@ def test_few_files_can_be_opened(tmp_path: Path) -> None:
         failures = [line for line in ended.output.splitlines() if line.startswith("FAILED ")]
         assert 1 <= len(failures) <= 7, ended.output
         assert all(" - The cluster cannot be started: " in line for line in failures), ended.output
-        assert ended.output.count("Too many open files. No more files can be opened: raise the limit") >= len(failures)
-
-
-USER = 54_321
-"""Nobody's, so that what the limit counts are the session's processes alone."""
+        assert ended.output.count("No more files can be opened: raise the limit") >= len(failures)
 
 
 @contextmanager
-def another_user() -> Iterator[Parent]:
-    """A place for sessions of another user than root, whom no limit on processes holds."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to become a user who has no other processes")
-    place = Path(tempfile.mkdtemp(prefix="tfperf-another-user-", dir="/tmp"))
-    try:
-        place.chmod(0o755)
-        for name in ("pytest_tfperf", "tests/gate", "tests/faults"):
-            target = place / "modules" / name.rpartition("/")[2]
-            shutil.copytree(TOP / name, target, ignore=shutil.ignore_patterns("__pycache__", "test_*", "conftest.py"))
-        with parent(place) as one:
-            one.paths.extend(str(place / "modules" / name) for name in ("", "gate", "faults"))
-            for path in (one.folder, one.temporary, one.folder / "pytest.ini"):
-                os.chown(path, USER, USER)
-            tried = one.run("--version", suite=None, limit=become(100))
-            if tried.code != 0:
-                pytest.skip(f"another user cannot run this interpreter: {tried.output.strip()[-200:]}")
-            yield one
-    finally:
-        shutil.rmtree(place)
+def few_processes() -> Iterator[Path]:
+    """A cgroup that counts processes and threads: root heeds it, as it heeds no RLIMIT_NPROC."""
+    own = [line.partition("::")[2] for line in Path("/proc/self/cgroup").read_text().splitlines() if "::" in line]
+    for root in (Path("/sys/fs/cgroup/pids"), *(Path(f"/sys/fs/cgroup{path}") for path in own)):
+        group = root / f"tfperf-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            if (group / "pids.max").exists():
+                yield group
+                return
+        finally:
+            group.rmdir()
+    pytest.skip("no cgroup can be made here that counts processes")
 
 
-def become(most: int) -> Callable[[], None]:
-    """What makes a process that user's, who may have so many processes and threads."""
-
-    def limit() -> None:
-        os.setgroups([])
-        os.setgid(USER)
-        os.setuid(USER)
-        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
-
-    return limit
+FORKS_TWO = """
+def test_two(tf_cluster):
+    tf_cluster(workers=2)
+"""
+NO_MORE = "No more processes can be started"
 
 
-def test_few_processes_can_be_started() -> None:
-    """Too few for the zygote, for a task, for TensorFlow's threads in it: an error, and nobody is left."""
-    expected = {
-        1: (pytest.ExitCode.USAGE_ERROR, "The cluster cannot be started: .* No more processes can be started"),
-        2: (pytest.ExitCode.TESTS_FAILED, "The process that starts the tasks cannot be set up: .*Resource temporarily"),
-        8: (pytest.ExitCode.TESTS_FAILED, "worker:0 ended before it gave its result"),
-    }
-    with another_user() as one:
-        for most, (code, text) in expected.items():
-            ended = one.run("--tfperf-timeout=100", suite=ONE, limit=become(most))
-            assert ended.code == code, f"{most}: {ended.output}"
-            assert re.search(text, ended.output), f"{most}: {ended.output}"
+def test_few_processes_can_be_started(tmp_path: Path) -> None:
+    """Too few for the zygote; for a task; for two tasks, or for TensorFlow's threads in one."""
+    with parent(tmp_path) as one, few_processes() as group:
+        # Before Python: it starts no process of its own.
+        wrapper = ("sh", "-c", f"echo $$ > '{group}/cgroup.procs' && exec \"$@\"", "sh")
+
+        def session(most: int, suite: str) -> Ended:
+            (group / "pids.max").write_text(str(most))
+            options = ("--no-tfperf-compile-cache", "--tfperf-timeout=100")
+            ended = one.run(*options, suite=suite, wrapper=wrapper, OPENBLAS_NUM_THREADS="1")
             assert "regressed" not in ended.output
+            poll(lambda: not (group / "cgroup.procs").read_text(), "no process is left")
+            return ended
+
+        ended = session(1, ONE)
+        assert ended.code == pytest.ExitCode.USAGE_ERROR, ended.output
+        assert re.search(f"The cluster cannot be started: .* {NO_MORE}", ended.output), ended.output
+        ended = session(2, ONE)
+        assert ended.code == pytest.ExitCode.TESTS_FAILED, ended.output
+        assert re.search(f"The process that starts the tasks cannot be set up: .* {NO_MORE}", ended.output), (
+            ended.output
+        )
+        ended = session(3, FORKS_TWO + ONE)
+        assert "1 failed, 1 error" in ended.output, ended.output
+        assert re.search("worker:[01] ended before it gave its result: exit code 71, in phase 'starting'", ended.output)
+        assert re.search(f"No process for it: .* {NO_MORE}", ended.output), ended.output
+        assert re.search("worker:0 ended before it gave its result: (killed by|exit code)", ended.output), ended.output

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pytest_tfperf.interrupts import uninterrupted
+
 LOCK_SECONDS = 30.0
 """How long to wait for another session that saves; it holds the lock for well under a second."""
 
@@ -125,8 +127,13 @@ def replace_content(path: Path, content: bytes, alone: bool) -> None:
     """Give the file this content: after a crash at any moment it holds all of the old or all of the new.
 
     An existing file keeps its mode; a new one gets 0644 less the umask. With `alone` (the folder is locked), what an
-    earlier session left behind when it was killed is removed. Raises OSError.
+    earlier session left behind when it was killed is removed. Ctrl-C waits until it is done. Raises OSError.
     """
+    with uninterrupted():
+        _replace_content(path, content, alone)
+
+
+def _replace_content(path: Path, content: bytes, alone: bool) -> None:
     if alone:
         for leftover in path.parent.glob(f".{_escaped(path.name)}.*.tmp"):
             leftover.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ class Written:
 
     text: str
     failed: bool = False
+    interrupted: bool = False
 
 
 def write_reports(report: SessionReport, outputs: Outputs) -> tuple[Written, ...]:
@@ -34,6 +35,8 @@ def _written(
         shown = write(report, where)
     except (ReportError, OSError) as error:
         return Written(f"{what} was not written: {_reason(error)}", failed=True)
+    except KeyboardInterrupt:  # the others take no time, and the session is at its end anyway
+        return Written(f"{what} was interrupted, and may not have been written", failed=True, interrupted=True)
     except Exception as error:  # whatever a writer or its library trips over: the verdicts are told all the same
         return Written(f"{what} was not written: {type(error).__name__}: {error}", failed=True)
     return Written(f"{what}: {where if shown is None else shown}")

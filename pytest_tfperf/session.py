@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -21,6 +22,7 @@ from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.diagnosis.suspects import SuspectVerdict, suspects_sentence
 from pytest_tfperf.errors import TfPerfError
 from pytest_tfperf.forecast import Duration, History, Stored
+from pytest_tfperf.interrupts import Ending, uninterrupted
 from pytest_tfperf.judging import Judge
 from pytest_tfperf.measurement import environment as environments
 from pytest_tfperf.measurement.clock import MonotonicClock
@@ -77,6 +79,8 @@ class PerfSession:
         self._reports: dict[tuple[str, int], ArmReport] = {}
         self._environments: dict[Device, Environment] = {}
         self._other: OtherSide | None = None
+        self._ending = Ending()
+        self._owner = os.getpid()
         self.duration = Duration(config, clock)
         """How long the session takes, for the summary."""
 
@@ -220,15 +224,24 @@ class PerfSession:
             left_open=self.left_open,
         )
 
+    def begin(self) -> None:
+        """From here on there may be processes, a worktree and folders: signals end the session in order."""
+        self._ending.begin()
+
     def close(self) -> None:
-        try:
-            if self._other is not None:
-                self._other.close()
-        finally:
-            self._launcher.close()
-            self._runs.close()
-            if self._devices is not None:
-                self._devices.close()
+        """End every process and remove every folder. No signal comes in between: there is nothing else left to end."""
+        if os.getpid() != self._owner:  # a process that pytest forked
+            return
+        with uninterrupted(drop=True):
+            try:
+                if self._other is not None:
+                    self._other.close()
+            finally:
+                self._launcher.close()
+                self._runs.close()
+                if self._devices is not None:
+                    self._devices.close()
+                self._ending.end()
 
     def _measured(self, spec: SweepSpec, replicas: int, workload: WorkloadDefinition) -> SweepResult:
         if spec.test not in self._results:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from signal import SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGKILL, SIGSEGV, SIGTRAP
 
 from pytest_tfperf.cluster.messages import TaskRaised
-from pytest_tfperf.cluster.process import describe_exit
+from pytest_tfperf.cluster.process import NOT_SET_UP, describe_exit
 from pytest_tfperf.errors import ClusterError, ClusterTimeoutError, TaskDiedError, TaskFailedError, TaskState
 from pytest_tfperf.records.task import TaskId
 
@@ -147,4 +147,5 @@ _ADVICE = {
     -SIGABRT: " Native code gave up: the end of its log says why, for instance std::bad_alloc where memory ran out.",
     -SIGKILL: " If nobody killed it, the kernel has for want of memory: see dmesg.",
     -SIGSEGV: " It crashed in native code: the end of its log has the Python stack.",
+    NOT_SET_UP: " Its process could not be set up: the end of its log says why.",
 }

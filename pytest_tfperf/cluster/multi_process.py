@@ -113,6 +113,7 @@ class MultiProcessCluster:
         """
         if self.closed:
             raise UsageError("This cluster is closed; start another one.")
+        self._group.check_owner()
         chosen = self.tasks if tasks is None else tuple(dict.fromkeys(self._id(task) for task in tasks))
         seconds = DEFAULT_RUN_TIMEOUT if timeout is None else timeout
         payload = dumps((function, args))

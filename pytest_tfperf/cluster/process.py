@@ -8,7 +8,8 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from types import FrameType
 
 from pytest_tfperf.cluster.spec import tf_config
 from pytest_tfperf.records.task import TaskId, TaskPlacement
@@ -17,6 +18,9 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _LOOPBACK_NAMES = "localhost,127.0.0.1,::1"
 _RESET_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
+
+NOT_SET_UP = 71
+"""Exit code of a task that did not come as far as its own code, or as far as a process."""
 
 DUMP_SIGNAL = signal.SIGUSR2
 """Makes a task write the stack of each of its threads into its log."""
@@ -72,6 +76,25 @@ def die_with_parent(parent: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before the call
         os._exit(1)
+
+
+@contextlib.contextmanager
+def leaves_with(parent: int) -> Iterator[None]:
+    """Have this block left by SystemExit when the process `parent` ends (Linux)."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        if os.getppid() != parent:  # the kernel tells the end of the parent's thread too, of which it may have others
+            sys.exit(0)
+
+    before = signal.signal(signal.SIGUSR1, leave)
+    try:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGUSR1)
+        if os.getppid() != parent:  # it ended before the call
+            sys.exit(0)
+        yield
+    finally:
+        _prctl(_PR_SET_PDEATHSIG, 0)
+        signal.signal(signal.SIGUSR1, before)
 
 
 def adopt_orphans() -> None:

@@ -147,6 +147,7 @@ def main(sock: socket.socket, settings: TaskSettings, *, fresh: bool) -> NoRetur
         # Before anything of TensorFlow: it reads its variables when it first touches a device.
         os.environ.clear()
         os.environ.update(settings.environ)
+        tempfile.tempdir = None  # whatever the zygote has found out
         sys.path[:] = settings.sys_path
         importlib.invalidate_caches()
         os.chdir(settings.cwd)
@@ -158,10 +159,8 @@ def main(sock: socket.socket, settings: TaskSettings, *, fresh: bool) -> NoRetur
         if fresh:
             for name in settings.preload:
                 importlib.import_module(name)
-        else:
-            tempfile.tempdir = None  # the zygote may have found it, under another TMPDIR
-            if "numpy" in sys.modules:
-                sys.modules["numpy"].random.seed()  # else all forked tasks would draw the same numbers
+        elif "numpy" in sys.modules:
+            sys.modules["numpy"].random.seed()  # else all forked tasks would draw the same numbers
         keep_generated_code(settings.generated)
         line = Line(sock)
         line.send(TaskReady(_port_is_free(settings)))

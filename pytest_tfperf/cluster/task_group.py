@@ -21,11 +21,13 @@ from pytest_tfperf.cluster.nursery import Nursery, SupervisorGoneError
 from pytest_tfperf.cluster.ports import PortHold
 from pytest_tfperf.cluster.process import DUMP_SIGNAL, describe_exit, label, why_held
 from pytest_tfperf.cluster.wire import Channel
-from pytest_tfperf.errors import ClusterError, TaskDiedError, TaskState
+from pytest_tfperf.errors import ClusterError, TaskDiedError, TaskState, UsageError
+from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.task import TaskId
 
 keys = itertools.count(1)
 """Numbers of the processes that supervisors start."""
+
 
 LEAVE_GRACE = 2.0
 """Seconds that a task which is told to leave has to do so."""
@@ -95,6 +97,7 @@ class TaskGroup:
         self._network = network
         self._log_dir = log_dir
         self._closed = False
+        self._owner = os.getpid()
         self._addresses = settings[0].addresses
         for folder in (log_dir, log_dir / GENERATED):
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -120,6 +123,11 @@ class TaskGroup:
     def network(self) -> Network | None:
         """The links between the cluster's hosts, where it has any."""
         return self._network
+
+    def check_owner(self) -> None:
+        """Raises UsageError in a process that was forked from the one that started the cluster."""
+        if os.getpid() != self._owner:
+            raise UsageError("This cluster is that of another process, from which this one was forked.")
 
     def pids(self) -> dict[TaskId, int]:
         """Process id of each living task."""
@@ -170,7 +178,7 @@ class TaskGroup:
         return events
 
     def _select(self, seconds: float) -> None:
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:
             selector.register(self._nursery, selectors.EVENT_READ)
             for task in self.living():
                 if not task.channel.ended:
@@ -218,8 +226,12 @@ class TaskGroup:
 
         Raises TaskDiedError, once all is gone, where a task ended before it was asked to, or crashed as it was.
         """
-        if self._closed:
+        if self._closed or os.getpid() != self._owner:
             return
+        with uninterrupted():
+            self._close(hard, keep_logs)
+
+    def _close(self, hard: bool, keep_logs: bool) -> None:
         self._closed = True
         crash: ClusterError | None = None
         try:
@@ -269,18 +281,23 @@ class TaskGroup:
         ours, theirs = socket.socketpair()
         channel = Channel(ours)
         task = TaskProcess(settings.id, next(keys), channel, Log(self._log_dir / f"{label(settings.id)}.log"))
-        self.tasks[settings.id] = task
-        channel.send(settings)
-        log = os.open(task.log.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            self._nursery.start_task(task.key, settings, theirs, log, host)
+            channel.send(settings)
+            log = os.open(task.log.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                self._nursery.start_task(task.key, settings, theirs, log, host)
+            finally:
+                os.close(log)
+        except BaseException:  # not one of the tasks yet, whose ends are waited for
+            channel.close()
+            raise
         finally:
             theirs.close()
-            os.close(log)
+        self.tasks[settings.id] = task
 
     def _await_exits(self, grace: float) -> None:
         deadline = time.monotonic() + grace
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:  # which needs no descriptor: there may be none left
             selector.register(self._nursery, selectors.EVENT_READ)
             while True:
                 self._nursery.receive()

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
 
-.PHONY: perf test lint unit browser cluster proof fuzz soak vendor clean
+.PHONY: perf test lint unit browser cluster faults proof fuzz soak vendor clean
 
 # Within ten minutes on two cores, the last arms' fewest rounds included.
 perf: $(READY)
@@ -32,6 +32,11 @@ cluster: $(READY)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/strategies --durations=15
 	$(BIN)/python -m pytest -q tests/cluster tests/gate --durations=15
 	$(BIN)/python -m pytest -q tests/soak --durations=5
+	$(BIN)/python -m pytest -q -n 2 tests/faults/tasks --durations=15
+
+# Every fault of a task in every phase under every strategy; `make test` tries a part of them.
+faults: $(READY)
+	$(BIN)/python -m pytest -q -n 2 tests/faults/tasks --every-fault --durations=15
 
 $(READY): setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -63,7 +68,7 @@ fuzz: $(READY)
 # So many clusters in one session, then so many sessions in a row, and what grows: an hour on two cores.
 SOAK_CLUSTERS ?= 500
 SOAK_SESSIONS ?= 50
-soak: $(READY)
+soak: faults
 	$(BIN)/python -m tools.soak clusters --count $(SOAK_CLUSTERS)
 	$(BIN)/python -m tools.soak sessions --count $(SOAK_SESSIONS)
 

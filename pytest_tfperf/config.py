@@ -34,7 +34,7 @@ class ComparisonPolicy:
     alarm: float = 0.00065
     """Nominal chance that a session of identical code has any false alarm, whatever the number of arms and looks. Less
     than what is promised, 1 in 1,000: so far out, quantiles of trimmed means of few runs are somewhat optimistic."""
-    day: float = 0.007
+    day: float = 0.004
     """Nominal chance that what differs between saved sessions, and not in the code, raises such an alarm. It is larger,
     as two or three sessions say little of how sessions differ; what is promised for three, 1 in 200, was simulated."""
     miss: float = 0.10
@@ -83,6 +83,8 @@ class PerfConfig:
     """Seconds that the whole session should take at most; None: as long as it takes."""
     timeout: float = 600.0
     """Deadline in seconds of one run: from the start of its processes to their results."""
+    wait: float = 600.0
+    """Seconds to wait at most for another session that measures on the same cores or GPUs."""
     launcher: Launcher = "auto"
     compile_cache: bool = True
     """Runs of the session use again what XLA has compiled and tuned in it before."""

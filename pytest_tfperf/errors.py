@@ -54,6 +54,9 @@ class TaskState:
 class ClusterError(TfPerfError):
     """A cluster fault: an error of the set-up or of the machine, never a regression."""
 
+    within_tensorflow = False
+    """True where TensorFlow raised it, or native code crashed: what compiled programs can be the cause of."""
+
     def __init__(self, summary: str, tasks: tuple[TaskState, ...] = ()) -> None:
         self.summary = summary
         self.tasks = tasks

@@ -15,10 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pytest_tfperf.interrupts import uninterrupted
+
 LOCK_SECONDS = 30.0
 """How long to wait for another session that saves; it holds the lock for well under a second."""
 
 NEW_FILE_MODE = 0o644
+_MOST_LINKS = 40
 _CANNOT_LOCK = {errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
 
@@ -90,12 +93,47 @@ def read_whole(path: Path, most: int) -> bytes:
         os.close(descriptor)
 
 
+def followed(path: Path) -> Path:
+    """Where a path leads, through links as `Path.resolve`, but not through what another user has planted.
+
+    Raises PermissionError for a link or a file of another user in a folder that everybody can write to: a link there
+    would have us overwrite a file of ours, and a named pipe wait for ever. It is the rule of Linux's
+    `fs.protected_symlinks` and its like, which not every system has switched on.
+    """
+    rest = Path(os.path.abspath(path))
+    for _ in range(_MOST_LINKS):
+        link = next((each for each in (*reversed(rest.parents), rest) if each.is_symlink()), None)
+        planted = link or rest
+        if os.path.lexists(planted) and _is_planted(planted):
+            raise PermissionError(
+                errno.EACCES, "it belongs to another user, in a folder that everybody can write to", str(planted)
+            )
+        if link is None:
+            return rest
+        target = link.parent / os.readlink(link)
+        if link.exists() and not target.exists():  # a descriptor's in /proc, whose text is no path
+            return rest
+        rest = Path(os.path.abspath(target / rest.relative_to(link)))
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+
+
+def _is_planted(path: Path) -> bool:
+    folder, own = path.parent.stat(), path.lstat()
+    shared = folder.st_mode & stat.S_IWOTH and folder.st_mode & stat.S_ISVTX
+    return bool(shared) and own.st_uid not in (os.geteuid(), folder.st_uid)
+
+
 def replace_content(path: Path, content: bytes, alone: bool) -> None:
     """Give the file this content: after a crash at any moment it holds all of the old or all of the new.
 
     An existing file keeps its mode; a new one gets 0644 less the umask. With `alone` (the folder is locked), what an
-    earlier session left behind when it was killed is removed. Raises OSError.
+    earlier session left behind when it was killed is removed. Ctrl-C waits until it is done. Raises OSError.
     """
+    with uninterrupted():
+        _replace_content(path, content, alone)
+
+
+def _replace_content(path: Path, content: bytes, alone: bool) -> None:
     if alone:
         for leftover in path.parent.glob(f".{_escaped(path.name)}.*.tmp"):
             leftover.unlink(missing_ok=True)

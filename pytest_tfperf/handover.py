@@ -33,6 +33,8 @@ def oppose(session: pytest.Session) -> None:
         config.stash[SESSION].oppose(_invocation(config, tuple(files)))
     except (UsageError, OtherSideError) as error:
         raise pytest.UsageError(str(error)) from None
+    except OSError as error:
+        raise pytest.UsageError(f"--tfperf-against: the other side cannot be started: {error}") from None
 
 
 def _invocation(config: pytest.Config, files: tuple[Path, ...]) -> Invocation:

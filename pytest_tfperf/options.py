@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from math import inf
 from pathlib import Path
 from typing import Any, cast
 
@@ -62,6 +63,12 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption("--tfperf-window", type=float, metavar="SECONDS", help="length of a timed window (default: 0.4)")
     group.addoption("--tfperf-timeout", type=float, metavar="SECONDS", help="deadline of one run (default: 600)")
     group.addoption(
+        "--tfperf-wait",
+        type=float,
+        metavar="SECONDS",
+        help="longest wait for another session of this user that measures on the same cores or GPUs (default: 600)",
+    )
+    group.addoption(
         "--tfperf-launcher",
         choices=("auto", "zygote", "spawn"),
         help="how fresh processes are made: forked from one that imported TensorFlow, or started anew (default: auto)",
@@ -102,6 +109,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("tfperf_tolerance", "largest relative loss that is no regression", default="")
     parser.addini("tfperf_window", "length of a timed window in seconds", default="")
     parser.addini("tfperf_timeout", "deadline of one run in seconds", default="")
+    parser.addini("tfperf_wait", "longest wait for another session on the same devices, in seconds", default="")
     parser.addini("tfperf_launcher", "auto, zygote or spawn", default="")
     parser.addini("tfperf_compile_cache", "use again what XLA has compiled in the session", type="bool", default=True)
 
@@ -146,6 +154,10 @@ def perf_config(config: pytest.Config) -> PerfConfig:
     launcher = value("launcher", str) or "auto"
     if launcher not in ("auto", "zygote", "spawn"):
         raise UsageError(f"tfperf_launcher is auto, zygote or spawn, not {launcher!r}")
+    wait = value("wait", float)
+    wait = PerfConfig.wait if wait is None else wait
+    if not 0 <= wait < inf:
+        raise UsageError(f"--tfperf-wait (or tfperf_wait) is a number of seconds, 0 to not wait, not {wait}")
     force = bool(config.getoption("tfperf_force_save"))
     against = _against(config)
     return PerfConfig(
@@ -160,6 +172,7 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         forced_rounds=rounds if config.getoption("tfperf_rounds") is not None else None,
         max_time=positive("max_time", float, None),
         timeout=positive("timeout", float, PerfConfig.timeout),
+        wait=wait,
         launcher=cast("Launcher", launcher),
         compile_cache=_compile_cache(config),
         keep_logs=bool(config.getoption("tfperf_keep_logs")),

@@ -67,6 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
     has_benchmark = config.pluginmanager.hasplugin("benchmark")
     config.pluginmanager.register(WithBenchmark() if has_benchmark else WithoutBenchmark())
     if config.option.tfperf_serve is not None:
+        config.stash[SESSION].begin()
         config.pluginmanager.register(Serving(config.option.tfperf_serve))
     if config.option.tfperf_list is not None:
         config.pluginmanager.register(listing.Listing(config.option.tfperf_list))
@@ -129,6 +130,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if arms and not session.config.option.collectonly and not hasattr(session.config, "workerinput"):
+        perf.begin()
+        perf.take_turn()
         if perf.config.against:
             handover.oppose(session)
         try:

@@ -59,4 +59,6 @@ def finish(session: pytest.Session, exit_status: int) -> None:
 
         workspace = os.environ.get("GITHUB_WORKSPACE", "")
         config.stash[ANNOTATIONS] = annotation_lines(report, root=config.rootpath, workspace=workspace)
-    config.stash[WRITTEN] = write_reports(report, outputs)
+    config.stash[WRITTEN] = written = write_reports(report, outputs)
+    if any(one.interrupted for one in written):
+        session.exitstatus = pytest.ExitCode.INTERRUPTED

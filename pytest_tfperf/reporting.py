@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_tfperf.config import Outputs
 from pytest_tfperf.errors import ReportError
-from pytest_tfperf.files import replace_content
+from pytest_tfperf.files import followed, replace_content
 from pytest_tfperf.report.document import SessionReport
 
 
@@ -19,6 +19,7 @@ class Written:
 
     text: str
     failed: bool = False
+    interrupted: bool = False
 
 
 def write_reports(report: SessionReport, outputs: Outputs) -> tuple[Written, ...]:
@@ -34,6 +35,8 @@ def _written(
         shown = write(report, where)
     except (ReportError, OSError) as error:
         return Written(f"{what} was not written: {_reason(error)}", failed=True)
+    except KeyboardInterrupt:  # the others take no time, and the session is at its end anyway
+        return Written(f"{what} was interrupted, and may not have been written", failed=True, interrupted=True)
     except Exception as error:  # whatever a writer or its library trips over: the verdicts are told all the same
         return Written(f"{what} was not written: {type(error).__name__}: {error}", failed=True)
     return Written(f"{what}: {where if shown is None else shown}")
@@ -95,10 +98,10 @@ def write_file(path: Path, data: bytes) -> None:
 
     A pipe or a device, such as /dev/stdout, is written to as it is. Raises OSError.
     """
-    if path.exists() and not path.is_file():
-        path.write_bytes(data)
+    target = followed(path)  # beside what a link leads to, not in the link's place
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
         return
-    target = path.resolve()  # beside what a link leads to, not in the link's place
     target.parent.mkdir(parents=True, exist_ok=True)
     replace_content(target, data, alone=False)
 

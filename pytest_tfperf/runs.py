@@ -11,6 +11,7 @@ from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import TaskDiedError, TaskFailedError
 from pytest_tfperf.measurement.aggregate import aggregate
 from pytest_tfperf.measurement.clock import Clock, MonotonicClock
+from pytest_tfperf.measurement.cores import allowed_cores
 from pytest_tfperf.measurement.health import HealthWatcher
 from pytest_tfperf.measurement.job import COMPILING, Job, measure
 from pytest_tfperf.pacing import planned_rounds
@@ -46,7 +47,7 @@ class RunMeasurer:
         self._progress = progress
         self._clock: Clock = MonotonicClock()
         self._cores = cores
-        self._health = HealthWatcher(cores)
+        self._health = HealthWatcher(allowed_cores() if cores else ())  # where tasks run that nobody pins
         self._repeats: dict[str, int] = {}
         """Disturbed runs that were made again, by test."""
         self._reuses = config.compile_cache
@@ -101,8 +102,10 @@ class RunMeasurer:
         try:
             return self._on_cluster(spec, arm, workload, number, tasks, scope)
         except (TaskFailedError, TaskDiedError) as error:
-            if not self._reuses or not any(task.phase in COMPILING for task in error.tasks):
+            compiling = any(task.phase in COMPILING for task in error.tasks)
+            if not self._reuses or not compiling or not error.within_tensorflow:
                 raise
+            why = error.summary.splitlines()[0]
             self._reuses = False
             try:
                 run = self._on_cluster(spec, arm, workload, number, tasks, scope)
@@ -110,8 +113,8 @@ class RunMeasurer:
                 self._reuses = True  # it was something else
                 raise
         self._progress.line(
-            f"  {arm.label} failed where compiled programs are used again, so every run compiles from here on; "
-            "--no-tfperf-compile-cache has it so from the start"
+            f"  {arm.label} failed where compiled programs are used again ({why}), so every run compiles from here "
+            "on; --no-tfperf-compile-cache has it so from the start"
         )
         return run
 

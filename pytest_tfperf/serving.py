@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
-from types import FrameType
 
 import pytest
 
@@ -29,7 +27,6 @@ class Serving:
             ) from None
         self._problems: dict[str, str] = {}
         # The asking side ends, or is killed: then so do we, whatever is measured, and our supervisor ends the tasks.
-        signal.signal(signal.SIGTERM, _interrupt)
         die_with_parent(os.getppid())
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -52,7 +49,3 @@ def collect_everything(config: pytest.Config) -> None:
     for option, value in (("numprocesses", 0), ("maxfail", 0), ("collectonly", False)):
         if hasattr(config.option, option):
             setattr(config.option, option, value)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

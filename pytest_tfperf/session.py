@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from pytest_tfperf.against.command import Invocation
@@ -21,10 +22,14 @@ from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.diagnosis.suspects import SuspectVerdict, suspects_sentence
 from pytest_tfperf.errors import TfPerfError
 from pytest_tfperf.forecast import Duration, History, Stored
+from pytest_tfperf.interrupts import Ending, uninterrupted
 from pytest_tfperf.judging import Judge
 from pytest_tfperf.measurement import environment as environments
 from pytest_tfperf.measurement.clock import MonotonicClock
+from pytest_tfperf.measurement.cores import allowed_cores, measuring_cores
+from pytest_tfperf.measurement.device_lock import DeviceLock, core_folders, gpu_folders
 from pytest_tfperf.measurement.gpus import visible_gpus
+from pytest_tfperf.measurement.host import scope_of
 from pytest_tfperf.measurement.provenance import git_provenance
 from pytest_tfperf.outcome import fails, left_open
 from pytest_tfperf.overview import Sitting, session_report
@@ -60,7 +65,9 @@ class PerfSession:
         self._clock = clock = MonotonicClock()
         self._started, self._began = _now(), clock.now()
         self._time = TimeBudget(config, clock)
-        self._cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        self._cores = measuring_cores()
+        self._devices = DeviceLock() if runs is None and config.serve is None else None
+        """None where nothing is measured here, or by order of a session that holds the devices itself."""
         self._runs = RunMeasurer(config, self._launcher, progress, self._cores)
         self._measurer = SweepMeasurer(runs or self._runs, progress, self._cores, clock)
         self._judge = Judge(config, self._store, self._environment, self._cores)
@@ -72,6 +79,8 @@ class PerfSession:
         self._reports: dict[tuple[str, int], ArmReport] = {}
         self._environments: dict[Device, Environment] = {}
         self._other: OtherSide | None = None
+        self._ending = Ending()
+        self._owner = os.getpid()
         self.duration = Duration(config, clock)
         """How long the session takes, for the summary."""
 
@@ -116,6 +125,22 @@ class PerfSession:
         self._sweeps = plan_sweeps(selected)
         self._unmeasured = set(self._sweeps)
         self._judge.plan(self._sweeps.values())
+
+    def take_turn(self) -> None:
+        """Hold what the planned tests measure on, until the session ends; wait while another session measures there.
+
+        GPU tests leave most of the cores idle, and so share them with other sessions of such tests.
+        """
+        if self._devices is None:
+            return
+        alone, shared = list[Path](), list[Path]()
+        kinds = {sweep.spec.device for sweep in self._sweeps.values()}
+        if "cpu" in kinds:
+            alone += core_folders(scope_of([self._cores], ()).cores)
+        if "gpu" in kinds:
+            alone += gpu_folders([gpu.address for gpu in visible_gpus()])
+            shared += core_folders(allowed_cores())
+        self._devices.hold(alone, shared, seconds=self.config.wait, say=self._progress.line)
 
     def announce(self, history: History) -> None:
         """Say how long what was planned will take; `history` is what earlier sessions here took."""
@@ -199,13 +224,24 @@ class PerfSession:
             left_open=self.left_open,
         )
 
+    def begin(self) -> None:
+        """From here on there may be processes, a worktree and folders: signals end the session in order."""
+        self._ending.begin()
+
     def close(self) -> None:
-        try:
-            if self._other is not None:
-                self._other.close()
-        finally:
-            self._launcher.close()
-            self._runs.close()
+        """End every process and remove every folder. No signal comes in between: there is nothing else left to end."""
+        if os.getpid() != self._owner:  # a process that pytest forked
+            return
+        with uninterrupted(drop=True):
+            try:
+                if self._other is not None:
+                    self._other.close()
+            finally:
+                self._launcher.close()
+                self._runs.close()
+                if self._devices is not None:
+                    self._devices.close()
+                self._ending.end()
 
     def _measured(self, spec: SweepSpec, replicas: int, workload: WorkloadDefinition) -> SweepResult:
         if spec.test not in self._results:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 from pathlib import Path
 
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.against import Revision
 
 # A git hook that runs the tests sets these for its own repository. Not all of GIT_*: its settings are to be kept.
@@ -16,6 +19,10 @@ _OF_A_REPOSITORY = (
 )
 
 
+_GRACE = 5.0
+"""Seconds that git may take to clear up."""
+
+
 class GitError(Exception):
     """A git command failed; the text is what git said."""
 
@@ -23,22 +30,39 @@ class GitError(Exception):
 def git(cwd: Path, *arguments: str) -> str:
     """Output of a git command, without the end of its last line. Raises GitError."""
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             # A worktree is no checkout of the user's, so no hook of theirs is to run for it.
             ["git", "-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", *arguments],
             cwd=cwd,
             env=outside_of_hooks(os.environ.copy()),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            check=False,
+            start_new_session=True,  # so that it can be ended with the filters that it runs
         )
     except OSError as error:
         raise GitError(f"git cannot be run: {error.strerror or error}") from error
-    if done.returncode != 0:
-        raise GitError(done.stderr.strip() or f"git {arguments[0]} ended with exit code {done.returncode}")
-    return done.stdout.rstrip("\n")
+    with process:
+        try:
+            output, said = process.communicate()
+        except BaseException:
+            _end(process)
+            raise
+    if process.returncode != 0:
+        raise GitError(said.strip() or f"git {arguments[0]} ended with exit code {process.returncode}")
+    return output.rstrip("\n")
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End git, which clears up behind itself where it is asked to end, and all that it has started."""
+    with uninterrupted():
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE)
 
 
 def outside_of_hooks(environ: dict[str, str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from pytest_tfperf.against.protocol import PROTOCOL, Offer, ProtocolError, read_
 from pytest_tfperf.against.worktree import Worktree
 from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import OtherSideError
+from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.against import Opponent, Revision
 from pytest_tfperf.records.arm import Arm, Scalar, Sweep, SweepSpec
 from pytest_tfperf.records.run import Run
@@ -136,12 +137,13 @@ class OtherSide:
         """End the other pytest and remove the worktree. Safe to call again."""
         if os.getpid() != self._owner:  # a process that pytest forked inherits its exit handlers
             return
-        atexit.unregister(self.close)
-        try:
-            if self._pytest is not None:
-                self._pytest.close()
-        finally:
-            self._worktree.remove()
+        with uninterrupted():
+            atexit.unregister(self.close)
+            try:
+                if self._pytest is not None:
+                    self._pytest.close()
+            finally:
+                self._worktree.remove()
 
     def _started(self, invocation: Invocation) -> OtherPytest:
         ours, theirs = socket.socketpair()

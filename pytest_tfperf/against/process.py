@@ -15,6 +15,7 @@ from pytest_tfperf.against.protocol import Line, ProtocolError
 from pytest_tfperf.cluster.logs import private, tail
 from pytest_tfperf.cluster.process import describe_exit
 from pytest_tfperf.errors import OtherSideError
+from pytest_tfperf.interrupts import uninterrupted
 
 _GRACE = 15.0
 """Seconds to end by itself: it stops the cluster that it may be running."""
@@ -97,18 +98,19 @@ class OtherPytest:
         """End it and everything that it started. Safe to call again."""
         if self._closed:
             return
-        self._closed = True
-        with contextlib.suppress(EOFError):
-            self._line.send({"do": "stop"})
-        self._line.close()
-        if self._process.poll() is None:
-            # A measurement in progress does not see the closed line. The signal ends it as Ctrl-C would.
-            self._process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_GRACE)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)  # also what its conftest may have started
-        self._process.wait()
+        with uninterrupted():
+            self._closed = True
+            with contextlib.suppress(EOFError):
+                self._line.send({"do": "stop"})
+            self._line.close()
+            if self._process.poll() is None:
+                # A measurement in progress does not see the closed line. The signal ends it as Ctrl-C would.
+                self._process.send_signal(signal.SIGTERM)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_GRACE)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)  # also what its conftest may have started
+            self._process.wait()
 
     def _how_it_ended(self) -> str:
         try:

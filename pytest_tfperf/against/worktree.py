@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pytest_tfperf.against.git import GitError, git
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.against import Revision
 
 _PREFIX = "pytest-tfperf-against-"
@@ -39,11 +40,21 @@ class Worktree:
         """Check the commit out.
 
         Raises:
-            UsageError: git cannot; the message is its own.
+            UsageError: git cannot; the message is its own. Or there is no place for it.
         """
         _remove_abandoned(top)
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
-        lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
+            try:
+                lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+            except OSError:
+                folder.rmdir()
+                raise
+        except OSError as error:
+            raise UsageError(
+                f"--tfperf-against {revision.name}: no folder for a worktree can be made: {error}. Set TMPDIR to a "
+                "folder that can be written."
+            ) from error
         worktree = cls(top, folder, lock, revision)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -67,15 +78,17 @@ class Worktree:
         """Remove the worktree, its entry in git's list, and the private folder. Safe to call again."""
         if self._lock < 0:
             return
-        _remove(self.checkout, self.top)
-        os.close(self._lock)
-        self._lock = -1
+        with uninterrupted():
+            _remove(self.checkout, self.top)
+            os.close(self._lock)
+            self._lock = -1
 
 
 def _remove(top: Path, tree: Path) -> None:
     for _ in range(2):  # a second time for what git refuses while the folder is there
         with contextlib.suppress(GitError):
-            git(top, "worktree", "remove", "--force", str(tree))
+            # Twice: it is locked where git was killed as it checked the files out.
+            git(top, "worktree", "remove", "--force", "--force", str(tree))
         shutil.rmtree(tree.parent, ignore_errors=True)
         if tree not in _trees(top):
             return

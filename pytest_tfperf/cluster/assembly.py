@@ -12,7 +12,7 @@ from pytest_tfperf.cluster import spec
 from pytest_tfperf.cluster.messages import TaskSettings
 from pytest_tfperf.cluster.network import Network
 from pytest_tfperf.cluster.nursery import Nursery
-from pytest_tfperf.cluster.ports import PortClashError, PortHold, PortPicker
+from pytest_tfperf.cluster.ports import PortClashError, PortHold, PortPicker, loopback
 from pytest_tfperf.cluster.process import task_environ
 from pytest_tfperf.cluster.task_group import GENERATED, TaskGroup, keys
 from pytest_tfperf.records.link import Link
@@ -49,8 +49,9 @@ def start_group(
         if link is not None:
             network = Network(nursery, link, sorted({one.host for one in placements}), next(keys))
             started.callback(network.close)
+        here = loopback() if hold is not None else "127.0.0.1"  # a namespace's own has both kinds
         addresses = {
-            one.id: f"{spec.LOOPBACK if network is None else spec.host_address(one.host)}:{port}"
+            one.id: f"{here if network is None else spec.host_address(one.host)}:{port}"
             for one, port in zip(placements, picked, strict=True)
         }
         generated = str((log_dir / GENERATED).absolute())

@@ -5,18 +5,23 @@ from __future__ import annotations
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from signal import SIGABRT
+from signal import SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGKILL, SIGSEGV, SIGTRAP
 
 from pytest_tfperf.cluster.messages import TaskRaised
-from pytest_tfperf.cluster.process import describe_exit
+from pytest_tfperf.cluster.process import NOT_SET_UP, describe_exit
 from pytest_tfperf.errors import ClusterError, ClusterTimeoutError, TaskDiedError, TaskFailedError, TaskState
 from pytest_tfperf.records.task import TaskId
 
 _TRACEBACK_LINES = 40
+_HEADLINE = 1000
+"""Characters of an exception's text that are shown in the first line."""
 
 # What TensorFlow raises in a task whose peer has gone.
 _COLLATERAL = (
     "UnavailableError",
+    "PSUnavailableError",
+    "ClosureInputError",
+    "ClosureAbortedError",
     "AbortedError",
     "CancelledError",
     "DeadlineExceededError",
@@ -24,6 +29,9 @@ _COLLATERAL = (
     "UnknownError",
     "FailedPreconditionError",
 )
+
+_OF_THE_MACHINE = ("ResourceExhaustedError", "UnavailableError")
+"""Errors of TensorFlow's that have their cause outside of it."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,8 @@ class Fault:
     task: TaskId
     code: int | None = None
     raised: TaskRaised | None = None
+    finished: bool = False
+    """True where it had given its result before it ended."""
 
 
 def certain(fault: Fault) -> bool:
@@ -40,11 +50,16 @@ def certain(fault: Fault) -> bool:
     return _rank(fault) == 0
 
 
+def collateral(fault: Fault) -> bool:
+    """True where it is what a task of a job dies of when another one is lost."""
+    return _rank(fault) >= 2
+
+
 def first_cause(faults: Sequence[Fault]) -> Fault:
     """The fault that most likely caused the others; `faults` are in the order in which they were seen.
 
-    A task killed from outside comes before all. TensorFlow's runtime errors, and its abort when it has lost a peer,
-    come last: they are what the other tasks of a job die of.
+    A task killed from outside comes before all. TensorFlow's abort comes late, for it may have lost a peer, and its
+    runtime errors last: they are what the other tasks of a job die of, however a peer was lost.
     """
     return min(faults, key=_rank)  # min() keeps the earliest of equals
 
@@ -55,7 +70,7 @@ def _rank(fault: Fault) -> int:
             return 2
         return 0 if fault.code < 0 else 1
     assert fault.raised is not None
-    return 2 if fault.raised.type.rpartition(".")[2] in _COLLATERAL else 1
+    return 3 if fault.raised.type.rpartition(".")[2] in _COLLATERAL else 1
 
 
 def fault_error(fault: Fault, phase: str, states: Sequence[TaskState]) -> ClusterError:
@@ -63,42 +78,57 @@ def fault_error(fault: Fault, phase: str, states: Sequence[TaskState]) -> Cluste
     during = f"in phase {phase!r}"
     if fault.code is not None:
         advice = _ADVICE.get(fault.code, "")
-        return TaskDiedError(
-            f"{fault.task} ended before it gave its result: {describe_exit(fault.code)}, {during}.{advice}",
-            tuple(states),
+        when = "after it had given its result" if fault.finished else "before it gave its result"
+        died = TaskDiedError(
+            f"{fault.task} ended {when}: {describe_exit(fault.code)}, {during}.{advice}", tuple(states)
         )
+        died.within_tensorflow = -fault.code in _CRASHES
+        return died
     raised = fault.raised
     assert raised is not None
     if not raised.type:
         return TaskFailedError(f"{fault.task} ran its function, but {raised.message}", tuple(states))
     headline = raised.message.strip().splitlines()
-    summary = f"{fault.task} raised {raised.type}: {headline[0] if headline else ''} ({during})"
+    summary = f"{fault.task} raised {raised.type}: {headline[0][:_HEADLINE] if headline else ''} ({during})"
     if raised.traceback:
         lines = raised.traceback.rstrip().splitlines()
         if len(lines) > _TRACEBACK_LINES:
             lines = [*lines[:3], "  ...", *lines[3 - _TRACEBACK_LINES :]]
         summary = "\n".join([summary, *(f"  | {line}" for line in lines)])
     error = TaskFailedError(summary, tuple(states))
+    error.within_tensorflow = raised.type.startswith("tensorflow.") and not raised.type.endswith(_OF_THE_MACHINE)
     if raised.error is not None:
         error.__cause__ = pickle.loads(raised.error)
     return error
 
 
+def held_error(held: Mapping[TaskId, str], phases: Mapping[TaskId, str], states: Sequence[TaskState]) -> ClusterError:
+    """The error for tasks that cannot run, and that TensorFlow in the others gave up before the deadline."""
+    named = ", ".join(f"{id} (in phase {phases[id]!r}, {why})" for id, why in held.items())
+    return ClusterTimeoutError(f"{named} no longer answers the other tasks. {_HELD}", tuple(states))
+
+
 def timeout_error(
     late: Sequence[TaskId],
     waits: Mapping[TaskId, str],
+    held: Mapping[TaskId, str],
     phases: Mapping[TaskId, str],
     seconds: float,
     states: Sequence[TaskState],
     *,
     starting: bool = False,
 ) -> ClusterTimeoutError:
-    """The error for tasks that are late; it names first those that do not wait for another task."""
-    culprits = [id for id in late if id not in waits] or list(late)
-    named = ", ".join(f"{id} (in phase {phases[id]!r})" for id in culprits[:4])
+    """The error for tasks that are late.
+
+    It names those that cannot run at all (`held`); where there are none, those that do not wait for another task.
+    """
+    culprits = culprits_of(late, waits, held)
+    named = ", ".join(f"{id} (in phase {phases[id]!r}{', ' + held[id] if id in held else ''})" for id in culprits[:4])
     if len(culprits) > 4:
         named += f" and {len(culprits) - 4} more"
-    if starting:
+    if any(id in held for id in culprits):
+        what, advice = "not ready" if starting else "not finished", _HELD
+    elif starting:
         what, advice = "not ready", "If the machine is only slow, give it a longer start_timeout."
     else:
         what = "not finished"
@@ -106,7 +136,16 @@ def timeout_error(
     return ClusterTimeoutError(f"{named} {what} within the deadline of {seconds:g} s. {advice}", tuple(states))
 
 
+def culprits_of(late: Sequence[TaskId], waits: Mapping[TaskId, str], held: Mapping[TaskId, str]) -> list[TaskId]:
+    """Of tasks that are late, those that the others wait for, as far as can be known."""
+    return [id for id in late if id in held] or [id for id in late if id not in waits] or list(late)
+
+
+_HELD = "Something stopped it: it was not slow by itself."
+_CRASHES = frozenset({SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP})
 _ADVICE = {
-    -9: " If nobody killed it, the kernel has for want of memory: see dmesg.",
-    -11: " It crashed in native code: the end of its log has the Python stack.",
+    -SIGABRT: " Native code gave up: the end of its log says why, for instance std::bad_alloc where memory ran out.",
+    -SIGKILL: " If nobody killed it, the kernel has for want of memory: see dmesg.",
+    -SIGSEGV: " It crashed in native code: the end of its log has the Python stack.",
+    NOT_SET_UP: " Its process could not be set up: the end of its log says why.",
 }

@@ -99,7 +99,7 @@ def _start_servers(placements: Sequence[TaskPlacement]) -> dict[TaskId, Any]:
     picker = ports.PortPicker()
     for attempt in range(1, _ATTEMPTS + 1):
         picked = picker.pick(len(placements))
-        addresses = {one.id: f"{spec.LOOPBACK}:{port}" for one, port in zip(placements, picked, strict=True)}
+        addresses = {one.id: f"{ports.loopback()}:{port}" for one, port in zip(placements, picked, strict=True)}
         cluster = tf.train.ClusterSpec(spec.cluster_spec(addresses))
         servers: dict[TaskId, Any] = {}
         try:

@@ -30,8 +30,10 @@ from pytest_tfperf.cluster.multi_process import MultiProcessCluster
 from pytest_tfperf.cluster.network import why_no_links
 from pytest_tfperf.cluster.nursery import Nursery, SupervisorGoneError, import_time_variables
 from pytest_tfperf.cluster.ports import PortClashError, PortPicker
+from pytest_tfperf.cluster.shortage import start_errors
 from pytest_tfperf.cluster.task_group import Exited, TaskGroup
 from pytest_tfperf.errors import ClusterStartError, UsageError
+from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.link import Link
 from pytest_tfperf.records.task import TaskId, TaskPlacement
 
@@ -106,7 +108,8 @@ class ClusterLauncher:
 
     def warm_up(self) -> None:
         """Start the supervisor and do not wait: its import runs while pytest does other things."""
-        self._current_nursery({})
+        with start_errors():
+            self._current_nursery({})
 
     def wait_until_warm(self, timeout: float = DEFAULT_START_TIMEOUT) -> None:
         """Wait, at most `timeout` seconds, until the supervisor is ready. Raises as `start` does."""
@@ -141,7 +144,7 @@ class ClusterLauncher:
         names = ", ".join(str(placement.id) for placement in ordered)
         self._event("start", number, None, names)
         cluster = MultiProcessCluster(
-            lambda: self._launch(number, ordered, dict(env or {}), link, compile_cache, start_timeout),
+            lambda: self._launched(number, ordered, dict(env or {}), link, compile_cache, start_timeout),
             ordered,
             number=number,
             on_event=self._on_event,
@@ -160,17 +163,18 @@ class ClusterLauncher:
         """End every cluster and the supervisor, and remove the logs unless they are to be kept. Safe to call again."""
         if self._closed or os.getpid() != self._owner:  # a process that pytest forked inherits its exit handlers
             return
-        self._closed = True
-        atexit.unregister(self.close)
-        try:
-            for cluster in self._clusters:
-                cluster.close(hard=True)
-        finally:
-            for nursery in (*self._retired, *([self._nursery] if self._nursery else [])):
-                nursery.close()
-            if self._dir is not None:
-                # Compiled programs are the session's, and go with it even where its logs stay.
-                shutil.rmtree(self._dir / _CACHE if self._keep_logs else self._dir, ignore_errors=True)
+        with uninterrupted():
+            self._closed = True
+            atexit.unregister(self.close)
+            try:
+                for cluster in self._clusters:
+                    cluster.close(hard=True)
+            finally:
+                for nursery in (*self._retired, *([self._nursery] if self._nursery else [])):
+                    nursery.close()
+                if self._dir is not None:
+                    # Compiled programs are the session's, and go with it even where its logs stay.
+                    shutil.rmtree(self._dir / _CACHE if self._keep_logs else self._dir, ignore_errors=True)
 
     def __enter__(self) -> Self:
         return self
@@ -178,7 +182,7 @@ class ClusterLauncher:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _launch(
+    def _launched(
         self,
         number: int,
         placements: Sequence[TaskPlacement],
@@ -188,13 +192,31 @@ class ClusterLauncher:
         seconds: float,
     ) -> TaskGroup:
         deadline = time.monotonic() + seconds
-        for attempt in (1, 2):
+        with start_errors():
+            group = self._launch(number, placements, env, link, compile_cache, deadline)
+        try:
+            self._await_ready(group, number, deadline, seconds)
+        except BaseException:
+            group.close(hard=True, keep_logs=self._keep_logs)
+            raise
+        return group
+
+    def _launch(
+        self,
+        number: int,
+        placements: Sequence[TaskPlacement],
+        env: Mapping[str, str],
+        link: Link | None,
+        compile_cache: bool,
+        deadline: float,
+    ) -> TaskGroup:
+        for _ in range(2):
             nursery = self._ready_nursery(env, deadline)
             if link is not None and nursery.isolation != "namespace":
                 reason = self.links_unavailable() or "the tasks' ports are among the machine's"
                 raise ClusterStartError(f"The cluster's hosts cannot be joined by links: {reason}.")
             try:
-                group = start_group(
+                return start_group(
                     nursery,
                     placements,
                     # Not part of what the supervisor is chosen by: it has compiled nothing, so it has read no flag.
@@ -205,16 +227,8 @@ class ClusterLauncher:
                     log_dir=self._directory() / f"cluster-{number}",
                 )
             except SupervisorGoneError as error:  # it was killed since it was last looked at
-                if attempt == 2:
-                    raise ClusterStartError(f"The process that starts the tasks has ended twice ({error}).") from None
-            else:
-                break
-        try:
-            self._await_ready(group, number, deadline, seconds)
-        except BaseException:
-            group.close(hard=True, keep_logs=self._keep_logs)
-            raise
-        return group
+                gone = error
+        raise ClusterStartError(f"The process that starts the tasks has ended twice ({gone}).")
 
     def _await_ready(self, group: TaskGroup, number: int, deadline: float, seconds: float) -> None:
         waiting = set(group.tasks)
@@ -231,8 +245,9 @@ class ClusterLauncher:
                     self._event("ready", number, task.id, "")
             if not events:
                 phases = {id: task.phase for id, task in group.tasks.items()}
-                states = group.states({}, waiting)
-                raise timeout_error(sorted(waiting), {}, phases, seconds, states, starting=True)
+                held = group.held()
+                states = group.states(held, waiting)
+                raise timeout_error(sorted(waiting), {}, held, phases, seconds, states, starting=True)
 
     def _ready_nursery(self, env: Mapping[str, str], deadline: float) -> Nursery:
         nursery = self._current_nursery(env)
@@ -250,6 +265,11 @@ class ClusterLauncher:
     def _current_nursery(self, env: Mapping[str, str]) -> Nursery:
         if self._closed:
             raise UsageError("This launcher is closed.")
+        if os.getpid() != self._owner:
+            raise UsageError(
+                "This process was forked from the one that pytest began in, and that one alone starts clusters: run "
+                "these tests without pytest-forked and without whatever else runs tests in processes of their own."
+            )
         self._discard_unused()
         environ = {**os.environ, **env}
         current = self._nursery

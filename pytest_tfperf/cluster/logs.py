@@ -1,12 +1,20 @@
-"""Logs: for this user's eyes only, and their end, however long they are."""
+"""Logs: for this user's eyes only, of bounded size on disk, and their end, however much was written."""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 from pathlib import Path
 
 TAIL_LINES = 40
 _TAIL_BYTES = 16_384
+
+LIMIT = 64 << 20
+"""Bytes of a log from which on only its beginning and its end are kept."""
+_KEPT = 1 << 20
+"""Bytes that are kept at either end."""
+_PUNCH_HOLE_KEEP_SIZE = 0x02 | 0x01
 
 
 def private(path: str, flags: int) -> int:
@@ -27,3 +35,68 @@ def tail(path: Path, lines: int = TAIL_LINES) -> str:
     if size > _TAIL_BYTES and len(kept) > 1:
         kept = kept[1:]  # most likely not a whole line
     return "\n".join(kept[-lines:])
+
+
+class Log:
+    """A file that a process writes to, which opened it to append; it is never waited for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._freed = 0
+        """Where what was freed last ends."""
+
+    @property
+    def size(self) -> int:
+        """Bytes written, as far as they count; 0 where there is no file."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
+    def tail(self) -> str:
+        return tail(self.path)
+
+    def bound(self) -> None:
+        """Give the disk back what the middle of a log takes that has grown past its limit.
+
+        A hole takes no disk and moves nothing, so that no line is lost that is written meanwhile.
+        """
+        size = self.size
+        if size - self._freed <= LIMIT:
+            return
+        try:
+            fd = os.open(self.path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return
+        try:
+            end = size - _KEPT
+            if _punch_hole(fd, _KEPT, end - _KEPT):
+                self._freed = end
+            else:  # as not every file system has holes
+                os.ftruncate(fd, 0)
+                self._freed = 0
+        finally:
+            os.close(fd)
+
+    def close_up(self) -> None:
+        """Leave the hole out of a file that people read, and say so in it; nobody may write to it any more."""
+        if not self._freed:
+            return
+        new = self.path.with_suffix(".part")
+        with self.path.open("rb") as old, open(new, "wb", opener=private) as file:
+            file.write(old.read(_KEPT))
+            file.write(f"\n[{self._freed - _KEPT} bytes of this log were not kept]\n".encode())
+            old.seek(self._freed)
+            while data := old.read(_KEPT):
+                file.write(data)
+        new.replace(self.path)
+        self._freed = 0
+
+
+def _punch_hole(fd: int, start: int, length: int) -> bool:
+    """Free a part of a file's disk (Linux); False where that cannot be."""
+    if not sys.platform.startswith("linux"):
+        return False
+    libc = ctypes.CDLL(None)
+    offsets = ctypes.c_int64(start), ctypes.c_int64(length)
+    return bool(getattr(libc, "fallocate64", libc.fallocate)(fd, _PUNCH_HOLE_KEEP_SIZE, *offsets) == 0)

@@ -113,6 +113,7 @@ class MultiProcessCluster:
         """
         if self.closed:
             raise UsageError("This cluster is closed; start another one.")
+        self._group.check_owner()
         chosen = self.tasks if tasks is None else tuple(dict.fromkeys(self._id(task) for task in tasks))
         seconds = DEFAULT_RUN_TIMEOUT if timeout is None else timeout
         payload = dumps((function, args))
@@ -128,16 +129,21 @@ class MultiProcessCluster:
                         raise ClusterStartError(f"{clash} The cluster had run before and cannot start again.") from None
                     self._group = self._start(clash)
             self._has_run = True
-            return Results({id: cast("T", _loads(id, values[id])) for id in chosen})
+            return Results({id: cast("T", self._loads(id, values[id])) for id in chosen})
         except BaseException:
             self.close(hard=True)
             raise
 
     def close(self, *, hard: bool = False) -> None:
-        """End every process of the cluster, within seconds (`hard`: without asking). Safe to call again."""
+        """End every process of the cluster, within seconds (`hard`: without asking). Safe to call again.
+
+        Unless it is `hard`, raises TaskDiedError where a task ended by itself since it gave its last result.
+        """
         if not self._group.closed:
-            self._group.close(hard=hard, keep_logs=self._keep_logs)
-            self._event("exit", None, "closed")
+            try:
+                self._group.close(hard=hard, keep_logs=self._keep_logs)
+            finally:
+                self._event("exit", None, "closed")
 
     def __enter__(self) -> Self:
         return self
@@ -158,6 +164,16 @@ class MultiProcessCluster:
             f"{clash} So it went {MAX_PORT_ATTEMPTS} times, each with other ports: something on this machine takes "
             "every port at once. See what listens with: ss -ltnp"
         )
+
+    def _loads(self, id: TaskId, payload: bytes) -> object:
+        try:
+            return _ResultUnpickler(BytesIO(payload)).load()
+        except Exception as error:
+            raise TaskFailedError(
+                f"{id} gave a result that cannot be unpickled here ({error}). Give back plain values or NumPy arrays, "
+                "for instance tensor.numpy().",
+                self._group.states({}, (id,)),
+            ) from error
 
     def _network(self) -> Network:
         if self.closed:
@@ -184,13 +200,3 @@ class _ResultUnpickler(pickle.Unpickler):
         if module.partition(".")[0] in ("tensorflow", "keras", "tf_keras"):
             raise pickle.UnpicklingError(f"it holds a {module}.{name}")
         return super().find_class(module, name)
-
-
-def _loads(id: TaskId, payload: bytes) -> object:
-    try:
-        return _ResultUnpickler(BytesIO(payload)).load()
-    except Exception as error:
-        raise TaskFailedError(
-            f"{id} gave a result that cannot be unpickled here ({error}). Give back plain values or NumPy arrays, "
-            "for instance tensor.numpy()."
-        ) from error

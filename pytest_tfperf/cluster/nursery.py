@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pytest_tfperf
 from pytest_tfperf.cluster import wire
@@ -37,7 +37,10 @@ from pytest_tfperf.cluster.messages import (
 )
 from pytest_tfperf.cluster.process import describe_exit
 from pytest_tfperf.errors import ClusterStartError, TensorFlowMissingError
+from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.link import Link
+
+T = TypeVar("T")
 
 _IMPORT_TIME_PREFIXES = ("TF_", "XLA_", "CUDA", "NCCL_", "OMP_", "KERAS_", "MKL_", "OPENBLAS_", "LD_", "PYTHON")
 _PER_TASK = frozenset({"TF_CONFIG", "TF_GRPC_REUSE_PORT", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
@@ -85,6 +88,7 @@ class Nursery:
         self.pids: dict[int, int] = {}
         self.users = 0
         """Clusters that run on it now."""
+        self._owner = os.getpid()
         self._picked: list[tuple[int, ...]] = []
         self._tried: list[bool] = []
         self._code: int | None = None
@@ -153,12 +157,7 @@ class Nursery:
 
     def pick_ports(self, count: int) -> list[int]:
         """Free ports in the tasks' network namespace. Raises ClusterStartError and SupervisorGoneError."""
-        self._send(PickPorts(count))
-        deadline = time.monotonic() + _PATIENCE
-        while not self._picked:
-            if not self._receive(deadline):
-                raise ClusterStartError("The process that starts the tasks does not answer.")
-        picked = self._picked.pop()
+        picked = self._asked(PickPorts(count), self._picked, _PATIENCE)
         if len(picked) < count:
             raise ClusterStartError(f"There are no {count} free ports for the cluster.")
         return list(picked)
@@ -168,12 +167,7 @@ class Nursery:
 
         Raises ClusterStartError and SupervisorGoneError.
         """
-        self._send(TryEnvironment(added, _TRIAL_SECONDS))
-        deadline = time.monotonic() + _TRIAL_SECONDS + _PATIENCE
-        while not self._tried:
-            if not self._receive(deadline):
-                raise ClusterStartError("The process that starts the tasks does not answer.")
-        return self._tried.pop()
+        return self._asked(TryEnvironment(added, _TRIAL_SECONDS), self._tried, _TRIAL_SECONDS + _PATIENCE)
 
     def start_task(
         self, key: int, settings: TaskSettings, channel: socket.socket, log: int, host: int | None = None
@@ -202,16 +196,39 @@ class Nursery:
 
     def close(self) -> None:
         """End the supervisor, and with it every task. Safe to call again."""
-        self._socket.close()
-        if self._code is None:
-            if self.ready is None:  # it may be within an import of many seconds, and has no task yet
-                self._process.kill()
-            try:
-                self._code = self._process.wait(5.0)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._code = self._process.wait()
-            self._kill_groups()
+        if os.getpid() != self._owner:  # a process that pytest has forked has a copy of this object, and no say
+            self._socket.close()
+            return
+        with uninterrupted():
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)  # such a process may hold the socket too
+            self._socket.close()
+            if self._code is None:
+                if self.ready is None:  # it may be within an import of many seconds, and has no task yet
+                    self._process.kill()
+                try:
+                    self._code = self._process.wait(5.0)
+                except subprocess.TimeoutExpired:
+                    self._process.kill()
+                    self._code = self._process.wait()
+                self._kill_groups()
+
+    def _asked(self, request: object, answers: list[T], seconds: float) -> T:
+        """Send a request whose answer comes into `answers`, and wait for it.
+
+        Where it does not come, for whatever reason, the supervisor is ended: an answer that came later would be taken
+        for that to another request.
+        """
+        try:
+            self._send(request)
+            deadline = time.monotonic() + seconds
+            while not answers:
+                if not self._receive(deadline):
+                    raise ClusterStartError("The process that starts the tasks does not answer.")
+        except BaseException:
+            self.close()
+            raise
+        return answers.pop()
 
     def discard(self) -> None:
         """Close, and remove the log unless logs are kept: a session may need many supervisors in turn."""
@@ -225,14 +242,15 @@ class Nursery:
             raise SupervisorGoneError(describe_exit(self._code))
         if not _readable(self._socket, deadline):
             return False
-        try:
-            data = self._socket.recv(1 << 16)
-        except OSError:
-            data = b""
-        if not data:
-            self._gone()
-        for message in self._inbox.feed(data):
-            self._take(message)
+        with uninterrupted():  # what is received is taken in, or the rest of it would mean nothing
+            try:
+                data = self._socket.recv(1 << 16)
+            except OSError:
+                data = b""
+            if not data:
+                self._gone()
+            for message in self._inbox.feed(data):
+                self._take(message)
         return True
 
     def _take(self, message: object) -> None:
@@ -259,7 +277,8 @@ class Nursery:
         if self._code is not None:
             raise SupervisorGoneError(describe_exit(self._code))
         try:
-            wire.send(self._socket, message, fds)
+            with uninterrupted():  # nobody would understand what comes after half a message
+                wire.send(self._socket, message, fds)
         except OSError:
             self._gone()
 

@@ -73,6 +73,19 @@ class PortPicker:
             yield port
 
 
+def loopback() -> str:
+    """The machine's loopback as a part of addresses; IPv6's where there is no other.
+
+    A number, so that no name service is asked, which could answer with another machine.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.bind(("127.0.0.1", 0))
+        except OSError:
+            return "[::1]"
+    return "127.0.0.1"
+
+
 class PortHold:
     """Keeps ports from other programs: bound but not listening, shared with the same user's SO_REUSEPORT sockets."""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from types import FrameType
 
 from pytest_tfperf.cluster.spec import tf_config
 from pytest_tfperf.records.task import TaskId, TaskPlacement
@@ -16,6 +18,9 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _LOOPBACK_NAMES = "localhost,127.0.0.1,::1"
 _RESET_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
+
+NOT_SET_UP = 71
+"""Exit code of a task that did not come as far as its own code, or as far as a process."""
 
 DUMP_SIGNAL = signal.SIGUSR2
 """Makes a task write the stack of each of its threads into its log."""
@@ -60,6 +65,8 @@ def detach(parent: int, log: int, cores: tuple[int, ...] | None) -> None:
         os.dup2(source, target)
     os.close(null)
     os.close(log)
+    # A crash would leave a file as large as the process in the working directory. A task may raise its limit again.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     if cores is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)
 
@@ -69,6 +76,25 @@ def die_with_parent(parent: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before the call
         os._exit(1)
+
+
+@contextlib.contextmanager
+def leaves_with(parent: int) -> Iterator[None]:
+    """Have this block left by SystemExit when the process `parent` ends (Linux)."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        if os.getppid() != parent:  # the kernel tells the end of the parent's thread too, of which it may have others
+            sys.exit(0)
+
+    before = signal.signal(signal.SIGUSR1, leave)
+    try:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGUSR1)
+        if os.getppid() != parent:  # it ended before the call
+            sys.exit(0)
+        yield
+    finally:
+        _prctl(_PR_SET_PDEATHSIG, 0)
+        signal.signal(signal.SIGUSR1, before)
 
 
 def adopt_orphans() -> None:
@@ -98,6 +124,16 @@ def signal_process(pid: int, number: int, *, group: bool) -> None:
         pass
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
+
+
+def why_held(pid: int) -> str:
+    """What keeps a process from running at all; empty where nothing does, or where the kernel does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""
+    return {"T": "stopped by a signal", "t": "held by a debugger"}.get(state, "")
 
 
 def _prctl(option: int, value: int) -> None:

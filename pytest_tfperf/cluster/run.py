@@ -7,7 +7,16 @@ from collections.abc import Callable, Sequence
 
 from pytest_tfperf.cluster import ports
 from pytest_tfperf.cluster.base import EventKind
-from pytest_tfperf.cluster.faults import Fault, certain, fault_error, first_cause, timeout_error
+from pytest_tfperf.cluster.faults import (
+    Fault,
+    certain,
+    collateral,
+    culprits_of,
+    fault_error,
+    first_cause,
+    held_error,
+    timeout_error,
+)
 from pytest_tfperf.cluster.messages import (
     AwaitsRelease,
     ExchangeArrived,
@@ -80,7 +89,7 @@ class Run:
             self._faults.append(Fault(task.id, raised=message))
         elif isinstance(message, Exited):
             self._event("exit", task.id, describe_exit(message.code))
-            self._faults.append(Fault(task.id, code=message.code))
+            self._faults.append(Fault(task.id, code=message.code, finished=task.finished))
         elif isinstance(message, ExchangeArrived):
             values = self._meeting.arrive(task.id, message.name, message.among, message.payload)
             if values is not None:
@@ -95,18 +104,24 @@ class Run:
 
     def _blame(self) -> None:
         fault = first_cause(self._faults)
+        held = self._group.held()
+        if held and collateral(fault):
+            phases = {id: self._group.tasks[id].phase for id in held}
+            raise held_error(held, phases, self._group.states({**self._notes(), **held}, held))
         task = self._group.tasks[fault.task]
         clashes = [one for one in self._faults if one.raised is not None and ports.is_clash(one.raised.message)]
         if clashes and not certain(fault):
             raise PortClashError(f"{clashes[0].task} could not start its server: its port was taken.")
-        notes = self._meeting.waits()
-        notes.update({one.task: f"raised {one.raised.type}" for one in self._faults if one.raised is not None})
-        raise fault_error(fault, task.phase, self._group.states(notes, (fault.task,)))
+        raise fault_error(fault, task.phase, self._group.states({**self._notes(), **held}, (fault.task,)))
+
+    def _notes(self) -> dict[TaskId, str]:
+        raised = {one.task: f"raised {one.raised.type}" for one in self._faults if one.raised is not None}
+        return {**self._meeting.waits(), **raised}
 
     def _time_out(self, seconds: float) -> None:
         late = [task.id for task in self._chosen if task.id not in self._values]
-        waits = self._meeting.waits()
-        guilty = [id for id in late if id not in waits] or late
-        self._group.dump_stacks(guilty)
+        waits, held = self._meeting.waits(), self._group.held()
+        guilty = culprits_of(late, waits, held)
+        self._group.dump_stacks([id for id in guilty if id not in held])
         phases = {task.id: task.phase for task in self._chosen}
-        raise timeout_error(late, waits, phases, seconds, self._group.states(waits, guilty))
+        raise timeout_error(late, waits, held, phases, seconds, self._group.states({**waits, **held}, guilty))

@@ -9,9 +9,6 @@ from dataclasses import replace
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.task import Layout, TaskId, TaskPlacement
 
-LOOPBACK = "127.0.0.1"
-"""A number, so that no name service can answer with another machine."""
-
 _JOB_ORDER = ("chief", "worker", "ps")
 
 

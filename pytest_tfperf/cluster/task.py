@@ -34,8 +34,12 @@ from pytest_tfperf.cluster.messages import (
     TaskSettings,
 )
 from pytest_tfperf.cluster.process import DUMP_SIGNAL
+from pytest_tfperf.cluster.values import MAX_VALUE, TooLargeError, pack
 from pytest_tfperf.errors import TfPerfError, UsageError
 from pytest_tfperf.records.task import TaskId
+
+_MAX_TEXT = 1 << 15
+"""Characters of an exception's text and of its traceback."""
 
 
 class Line:
@@ -44,8 +48,11 @@ class Line:
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
         self._sending = threading.Lock()
+        self._owner = os.getpid()
 
     def send(self, message: object) -> None:
+        if os.getpid() != self._owner:
+            raise UsageError("A process that a task has forked is not the task: only the task itself can say this.")
         with self._sending:
             try:
                 wire.send(self._socket, message)
@@ -120,7 +127,7 @@ class ProcessTask:
         if self.id not in among:
             raise UsageError(f"{self.id} came to the exchange {name!r}, which is among others only.")
         try:
-            payload = _dumps(value)
+            payload = pack(value)
         except Exception as error:
             raise UsageError(f"{self.id} cannot pickle its value for the exchange {name!r}: {error}") from error
         self._line.send(ExchangeArrived(name, tuple(among), payload))
@@ -140,6 +147,7 @@ def main(sock: socket.socket, settings: TaskSettings, *, fresh: bool) -> NoRetur
         # Before anything of TensorFlow: it reads its variables when it first touches a device.
         os.environ.clear()
         os.environ.update(settings.environ)
+        tempfile.tempdir = None  # whatever the zygote has found out
         sys.path[:] = settings.sys_path
         importlib.invalidate_caches()
         os.chdir(settings.cwd)
@@ -151,10 +159,8 @@ def main(sock: socket.socket, settings: TaskSettings, *, fresh: bool) -> NoRetur
         if fresh:
             for name in settings.preload:
                 importlib.import_module(name)
-        else:
-            tempfile.tempdir = None  # the zygote may have found it, under another TMPDIR
-            if "numpy" in sys.modules:
-                sys.modules["numpy"].random.seed()  # else all forked tasks would draw the same numbers
+        elif "numpy" in sys.modules:
+            sys.modules["numpy"].random.seed()  # else all forked tasks would draw the same numbers
         keep_generated_code(settings.generated)
         line = Line(sock)
         line.send(TaskReady(_port_is_free(settings)))
@@ -189,10 +195,14 @@ def _run(task: ProcessTask, payload: bytes) -> TaskFinished | TaskRaised:
     except SystemExit as error:  # sys.exit() in a function means what it means elsewhere
         sys.stderr.write(traceback.format_exc())
         leave(error.code if isinstance(error.code, int) else int(error.code is not None))
+    what = f"its result, a {type(result).__qualname__},"
     try:
-        return TaskFinished(_dumps(result))
+        return TaskFinished(pack(result))
+    except TooLargeError:
+        problem = f"{what} takes more than {MAX_VALUE >> 20} MiB. Write it to a file, and give back where that is."
+        return TaskRaised("", problem, "", None)
     except Exception as error:
-        problem = f"its result, a {type(result).__qualname__}, cannot be pickled ({type(error).__name__}: {error})"
+        problem = f"{what} cannot be pickled ({type(error).__name__}: {_cut(str(error))})"
         return TaskRaised("", f"{problem}. Give back plain values or NumPy arrays.", "", None)
 
 
@@ -210,16 +220,13 @@ def _raised(error: Exception) -> TaskRaised:
             pickle.loads(own)
         except Exception:
             own = None
-    return TaskRaised(name, message, "".join(traceback.format_exception(kind, error, error.__traceback__)), own)
+    trace = "".join(traceback.format_exception(kind, error, error.__traceback__))
+    return TaskRaised(name, _cut(message), _cut(trace), None if own is not None and len(own) > _MAX_TEXT else own)
 
 
-def _dumps(value: object) -> bytes:
-    try:
-        return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-    except Exception:  # a test's own class, which came here by value
-        import cloudpickle
-
-        return cast("bytes", cloudpickle.dumps(value))
+def _cut(text: str) -> str:
+    """The beginning and the end of a text that is very long."""
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT // 2]}\n  ...\n{text[-_MAX_TEXT // 2 :]}"
 
 
 def _port_is_free(settings: TaskSettings) -> bool:

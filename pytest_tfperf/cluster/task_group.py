@@ -13,18 +13,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_tfperf.cluster.logs import tail
+from pytest_tfperf.cluster.faults import Fault, certain, fault_error, first_cause
+from pytest_tfperf.cluster.logs import Log
 from pytest_tfperf.cluster.messages import Leave, PhaseChanged, TaskSettings
 from pytest_tfperf.cluster.network import Network
 from pytest_tfperf.cluster.nursery import Nursery, SupervisorGoneError
 from pytest_tfperf.cluster.ports import PortHold
-from pytest_tfperf.cluster.process import DUMP_SIGNAL, describe_exit, label
+from pytest_tfperf.cluster.process import DUMP_SIGNAL, describe_exit, label, why_held
 from pytest_tfperf.cluster.wire import Channel
-from pytest_tfperf.errors import TaskDiedError, TaskState
+from pytest_tfperf.errors import ClusterError, TaskDiedError, TaskState, UsageError
+from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.task import TaskId
 
 keys = itertools.count(1)
 """Numbers of the processes that supervisors start."""
+
 
 LEAVE_GRACE = 2.0
 """Seconds that a task which is told to leave has to do so."""
@@ -32,7 +35,11 @@ TERM_GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL."""
 _KILL_GRACE = 10.0
 """Seconds to wait for a killed process; only one that hangs inside the kernel takes so long."""
-_DUMP_GRACE = 1.0
+_DUMP_GRACE = 3.0
+_DUMP_STILL = 0.1
+"""Seconds in which a log did not grow, so that all of a stack is in it."""
+_LOOK_AT_LOGS = 0.25
+"""Seconds between looks at the logs' sizes."""
 GENERATED = "generated"
 """Folder of the code that AutoGraph generates, beside the logs."""
 
@@ -51,7 +58,7 @@ class TaskProcess:
     id: TaskId
     key: int
     channel: Channel
-    log: Path
+    log: Log
     phase: str = "starting"
     code: int | None = None
     """Exit code once the process has ended."""
@@ -65,7 +72,7 @@ class TaskProcess:
             state = "finished"
         else:
             state = notes.get(self.id, "running")
-        return TaskState(str(self.id), state, self.phase, tail(self.log) if with_log else "")
+        return TaskState(str(self.id), state, self.phase, self.log.tail() if with_log else "")
 
 
 class TaskGroup:
@@ -90,6 +97,7 @@ class TaskGroup:
         self._network = network
         self._log_dir = log_dir
         self._closed = False
+        self._owner = os.getpid()
         self._addresses = settings[0].addresses
         for folder in (log_dir, log_dir / GENERATED):
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -116,13 +124,18 @@ class TaskGroup:
         """The links between the cluster's hosts, where it has any."""
         return self._network
 
+    def check_owner(self) -> None:
+        """Raises UsageError in a process that was forked from the one that started the cluster."""
+        if os.getpid() != self._owner:
+            raise UsageError("This cluster is that of another process, from which this one was forked.")
+
     def pids(self) -> dict[TaskId, int]:
         """Process id of each living task."""
         pids = self._nursery.pids
         return {task.id: pids[task.key] for task in self.living() if task.key in pids}
 
     def log_tail(self, id: TaskId) -> str:
-        return tail(self.tasks[id].log)
+        return self.tasks[id].log.tail()
 
     def living(self) -> list[TaskProcess]:
         return [task for task in self.tasks.values() if task.code is None]
@@ -146,7 +159,9 @@ class TaskGroup:
             left = deadline - time.monotonic()
             if events or left <= 0:
                 return events
-            self._select(left)
+            self._select(min(left, _LOOK_AT_LOGS))
+            for task in self.tasks.values():
+                task.log.bound()
 
     def _collect(self) -> list[tuple[TaskProcess, object]]:
         events: list[tuple[TaskProcess, object]] = []
@@ -163,7 +178,7 @@ class TaskGroup:
         return events
 
     def _select(self, seconds: float) -> None:
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:
             selector.register(self._nursery, selectors.EVENT_READ)
             for task in self.living():
                 if not task.channel.ended:
@@ -174,6 +189,11 @@ class TaskGroup:
     def states(self, notes: Mapping[TaskId, str], guilty: Collection[TaskId]) -> tuple[TaskState, ...]:
         """Every task's state (`notes` say it better than ``running``); the log's end for the guilty only."""
         return tuple(task.state(notes, with_log=task.id in guilty) for task in self.tasks.values())
+
+    def held(self) -> dict[TaskId, str]:
+        """Living tasks that something keeps from running, and what that is."""
+        found = {id: why_held(pid) for id, pid in self.pids().items()}
+        return {id: why for id, why in found.items() if why}
 
     def supervisor_died(self, error: SupervisorGoneError) -> TaskDiedError:
         """The error for when all tasks have gone with the process that started them."""
@@ -188,25 +208,44 @@ class TaskGroup:
     def dump_stacks(self, ids: Collection[TaskId]) -> None:
         """Have tasks write where they are into their logs, and wait until they have."""
         asked = [self.tasks[id] for id in ids if self.tasks[id].code is None]
-        sizes = {task.key: _size(task.log) for task in asked}
+        before = {task.key: task.log.size for task in asked}
         try:
             self._nursery.signal([task.key for task in asked], DUMP_SIGNAL, group=False)
         except SupervisorGoneError:
             return
-        deadline = time.monotonic() + _DUMP_GRACE
-        while time.monotonic() < deadline and any(_size(task.log) == sizes[task.key] for task in asked):
+        now, sizes = time.monotonic(), dict(before)
+        deadline, still_since = now + _DUMP_GRACE, now
+        while now < deadline and (now < still_since + _DUMP_STILL or any(sizes[key] == before[key] for key in sizes)):
             time.sleep(0.01)
+            now, last, sizes = time.monotonic(), sizes, {task.key: task.log.size for task in asked}
+            if sizes != last:
+                still_since = now
 
     def close(self, *, hard: bool = False, keep_logs: bool = False) -> None:
-        """End every process: by request, then SIGTERM, then SIGKILL (`hard`: from SIGTERM on). Safe to call again."""
-        if self._closed:
+        """End every process: by request, then SIGTERM, then SIGKILL (`hard`: from SIGTERM on). Safe to call again.
+
+        Raises TaskDiedError, once all is gone, where a task ended before it was asked to, or crashed as it was.
+        """
+        if self._closed or os.getpid() != self._owner:
             return
+        with uninterrupted():
+            self._close(hard, keep_logs)
+
+    def _close(self, hard: bool, keep_logs: bool) -> None:
         self._closed = True
+        crash: ClusterError | None = None
         try:
             if not hard:
+                self._await_exits(0.0)
+                faults = self._ended()
                 for task in self.living():
                     task.channel.send(Leave())
                 self._await_exits(LEAVE_GRACE)
+                # From now on TensorFlow may abort in one for having lost another.
+                faults += [fault for fault in self._ended() if certain(fault) and fault not in faults]
+                if faults:
+                    cause = first_cause(faults)
+                    crash = fault_error(cause, self.tasks[cause.task].phase, self.states({}, (cause.task,)))
             for number, grace in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, _KILL_GRACE)):
                 keys = [task.key for task in self.living()]
                 if keys:
@@ -224,26 +263,41 @@ class TaskGroup:
                 self._hold.close()
             if self._network is not None:
                 self._network.close()
+            if keep_logs:
+                for task in self.tasks.values():
+                    task.log.close_up()
             # Where the supervisor has gone, a task may still be about to die and write.
             shutil.rmtree(self._log_dir / GENERATED if keep_logs else self._log_dir, ignore_errors=True)
             self._nursery.users -= 1
+        if crash is not None:
+            raise crash
+
+    def _ended(self) -> list[Fault]:
+        return [
+            Fault(task.id, task.code, finished=task.finished) for task in self.tasks.values() if task.code is not None
+        ]
 
     def _start(self, settings: TaskSettings, host: int | None) -> None:
         ours, theirs = socket.socketpair()
         channel = Channel(ours)
-        task = TaskProcess(settings.id, next(keys), channel, self._log_dir / f"{label(settings.id)}.log")
-        self.tasks[settings.id] = task
-        channel.send(settings)
-        log = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        task = TaskProcess(settings.id, next(keys), channel, Log(self._log_dir / f"{label(settings.id)}.log"))
         try:
-            self._nursery.start_task(task.key, settings, theirs, log, host)
+            channel.send(settings)
+            log = os.open(task.log.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                self._nursery.start_task(task.key, settings, theirs, log, host)
+            finally:
+                os.close(log)
+        except BaseException:  # not one of the tasks yet, whose ends are waited for
+            channel.close()
+            raise
         finally:
             theirs.close()
-            os.close(log)
+        self.tasks[settings.id] = task
 
     def _await_exits(self, grace: float) -> None:
         deadline = time.monotonic() + grace
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:  # which needs no descriptor: there may be none left
             selector.register(self._nursery, selectors.EVENT_READ)
             while True:
                 self._nursery.receive()
@@ -254,10 +308,3 @@ class TaskGroup:
                 if left <= 0 or not self.living():
                     return
                 selector.select(min(left, 0.1))  # not longer: a full channel may have room again
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

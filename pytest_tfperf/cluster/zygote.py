@@ -6,6 +6,7 @@ device, and forks the tasks; otherwise it starts a fresh interpreter for each of
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import importlib.util
@@ -41,6 +42,7 @@ from pytest_tfperf.cluster.messages import (
     TryEnvironment,
 )
 from pytest_tfperf.cluster.ports import PortPicker
+from pytest_tfperf.cluster.shortage import refused
 from pytest_tfperf.errors import ClusterStartError
 
 
@@ -98,7 +100,11 @@ class Supervisor:
 
     def _handle(self, request: object, fds: list[int]) -> None:
         if isinstance(request, Configure):
-            self._send(self._configure(request))
+            try:
+                self._send(self._configure(request))
+            except OSError as error:
+                reason = f"The process that starts the tasks cannot be set up: {refused(error)}"
+                self._send(SupervisorFailed(reason, False))
         elif isinstance(request, PickPorts):
             if self._picker is None:
                 self._picker = PortPicker()
@@ -147,8 +153,9 @@ class Supervisor:
         self._mode = request.mode
         if request.mode == "fork":
             try:
-                for name in request.preload:
-                    importlib.import_module(name)
+                with process.leaves_with(self._parent):  # else it goes on to the end of an import of many seconds
+                    for name in request.preload:
+                        importlib.import_module(name)
             except BaseException as error:
                 return SupervisorFailed(f"Importing {name} failed: {type(error).__name__}: {error}", False)
             sys.path[:] = own_path
@@ -170,6 +177,9 @@ class Supervisor:
         os.close(channel)
         if host is not None:
             os.close(host)
+        if pid is None:
+            self._send(TaskExited(request.key, process.NOT_SET_UP))
+            return
         self._tasks[request.key] = pid
         self._send(TaskStarted(request.key, pid))
 
@@ -179,7 +189,9 @@ class Supervisor:
 
             switch.main(socket.socket(fileno=line), request)
 
-        self._switches[request.key] = self._fork(os.dup(2), None, become)
+        pid = self._fork(os.dup(2), None, become)
+        if pid is not None:
+            self._switches[request.key] = pid
         os.close(line)
 
     def _try(self, request: TryEnvironment) -> bool:
@@ -195,6 +207,8 @@ class Supervisor:
             os.execve(sys.executable, command, start_environ({**os.environ, **request.added}, self._package_root))
 
         pid = self._fork(os.open(os.devnull, os.O_WRONLY), None, become)
+        if pid is None:
+            return False
         deadline = time.monotonic() + request.seconds
         while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             if time.monotonic() >= deadline:
@@ -203,9 +217,16 @@ class Supervisor:
             time.sleep(0.005)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
-    def _fork(self, log: int, cores: tuple[int, ...] | None, become: Callable[[], None]) -> int:
+    def _fork(self, log: int, cores: tuple[int, ...] | None, become: Callable[[], None]) -> int | None:
+        """Process id of the child; None where the system has no room for one, which the log then tells."""
         me = os.getpid()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.write(log, f"No process for it: {refused(error)}\n".encode())
+            os.close(log)
+            return None
         if pid == 0:
             try:
                 signal.set_wakeup_fd(-1)
@@ -216,7 +237,7 @@ class Supervisor:
             except BaseException:
                 traceback.print_exc()  # into the log
             finally:
-                os._exit(71)
+                os._exit(process.NOT_SET_UP)
         os.close(log)
         return pid
 

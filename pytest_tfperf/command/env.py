@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tfperf.command.codes import FINE
 from pytest_tfperf.errors import MeasurementError, TensorFlowMissingError
-from pytest_tfperf.measurement.cores import allowed_cores, cpu_quota, usable_cores
+from pytest_tfperf.measurement.cores import allowed_cores, cpu_quota, measuring_cores, usable_cores
 from pytest_tfperf.measurement.environment import read_environment
 from pytest_tfperf.measurement.gpus import GpuSurvey, survey_gpus, too_few_gpus
 from pytest_tfperf.records.arm import Device
@@ -69,6 +69,8 @@ class Cores:
     """Numbers of the cores of this process; empty where the system has no such thing."""
     quota: float | None
     """Cores' worth of time that a container grants; None: no limit."""
+    pinned: int
+    """How many of `allowed` CPU ranks are pinned to."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ def look(baselines: Path) -> Machine:
         python=sys.version.split()[0],
         tensorflow=tensorflow,
         keys=keys,
-        cores=Cores(usable_cores(), allowed_cores(), cpu_quota()),
+        cores=Cores(usable_cores(), allowed_cores(), cpu_quota(), len(measuring_cores())),
         gpus=Gpus(
             tuple(gpu.name for gpu in survey.gpus),
             tuple(gpu.identifier for gpu in survey.gpus),
@@ -169,8 +171,8 @@ def _lines(machine: Machine) -> Iterator[str]:
     numbers = f"numbers {_ranges(cores.allowed)}" if cores.allowed else "which cannot be pinned here"
     yield f"cores       {cores.usable} usable, {numbers}{quota}"
     if cores.allowed:
-        count = len(cores.allowed)
-        yield f"CPU ranks   each pinned to its share of the cores; of more than {count} ranks, some share one"
+        share = "the cores" if cores.pinned == len(cores.allowed) else f"the first {cores.pinned} of the cores"
+        yield f"CPU ranks   each pinned to its share of {share}; of more than {cores.pinned} ranks, some share one"
     if gpus.names:
         yield f"GPUs        {len(gpus.names)}, driver {gpus.driver}, {_joined(gpus)}"
         yield from (f"              {name}, {uuid}" for name, uuid in zip(gpus.names, gpus.identifiers))

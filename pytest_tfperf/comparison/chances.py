@@ -8,7 +8,7 @@ from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.look import Look
 from pytest_tfperf.stats.spending import shares
 
-RARER = 20
+RARER = 35
 """By how much rarer a day is that a figure which moved alone could be taken for."""
 
 

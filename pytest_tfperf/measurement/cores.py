@@ -38,6 +38,16 @@ def usable_cores(filesystem: Path = Path("/"), allowed: int | None = None) -> in
     return allowed if quota is None else max(1, min(allowed, math.ceil(quota - 1e-9)))
 
 
+def measuring_cores(filesystem: Path = Path("/")) -> tuple[int, ...]:
+    """Numbers of the cores to measure on: of those of this process, as many as a container's quota keeps running.
+
+    On more of them ranks would use the quota up and then all stand still until the next period. () where the system
+    has no affinity.
+    """
+    allowed, quota = allowed_cores(), cpu_quota(filesystem)
+    return allowed if quota is None else allowed[: max(1, int(quota + 1e-9))]
+
+
 def cpu_quota(filesystem: Path = Path("/")) -> float | None:
     """Cores' worth of time that control groups (version 1 or 2) grant, the tightest on the way up; None: no limit."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
 
@@ -24,6 +24,8 @@ class Gpu:
     name: str
     """Model, for instance ``NVIDIA H100 80GB HBM3``."""
     uuid: str
+    address: str = field(default="", compare=False)
+    """On the PCI bus, a slice's that of its GPU; empty where the driver does not tell."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def survey(nvml: Nvml, listed: str | None) -> GpuSurvey:
     """
     devices = nvml.devices()
     chosen = _all(devices) if listed is None else _listed(devices, listed)
-    gpus = tuple(Gpu(device.uuid, device.name, device.uuid) for device in chosen)
+    gpus = tuple(Gpu(device.uuid, device.name, device.uuid, device.address) for device in chosen)
     if not gpus:
         return GpuSurvey((), _why_none(devices, listed))
     return GpuSurvey(gpus, "", _interconnect(nvml, gpus), nvml.driver_version(), nvml.cuda_version())

@@ -68,8 +68,6 @@ def _measure_step(task: Task, job: Job, step: Step, clock: Clock, phases: Phases
     watch = HostWatch(job.scope if task.id == peers[0] else None)
 
     def agree(point: str, value: float) -> list[float]:
-        # A failure names the phase, so it follows the points at which the tasks meet.
-        task.phase("timed windows" if point == "timed windows" else "warm-up")
         if point == "timed windows":
             watch.begin()  # before the others are let go
         if len(peers) == 1:
@@ -80,9 +78,8 @@ def _measure_step(task: Task, job: Job, step: Step, clock: Clock, phases: Phases
     phases.begin("trace")
     # Where the two cannot be told apart the first step does both.
     compiling = "compile" if step.trace() else "trace and compile"
-    task.phase("first step")
     phases.end()
-    measured = Loop(step, clock, job.policy, agree, job.slowdown).measure(strategy.synchronous)
+    measured = Loop(step, clock, job.policy, agree, job.slowdown, enter=task.phase).measure(strategy.synchronous)
     host = watch.end()
     result = in_steps(measured, step.steps_per_call)
     task.phase("count updates")

@@ -51,13 +51,21 @@ class Loop:
     """Measures one step; `slowdown` lengthens every step by that fraction, to test the gate with."""
 
     def __init__(
-        self, step: TimedStep, clock: Clock, policy: MeasurementPolicy, agree: Agree, slowdown: float = 0.0
+        self,
+        step: TimedStep,
+        clock: Clock,
+        policy: MeasurementPolicy,
+        agree: Agree,
+        slowdown: float = 0.0,
+        enter: Callable[[str], None] = lambda part: None,
     ) -> None:
+        """`enter` is told what begins: ``first step``, ``warm-up``, ``timed windows``."""
         self._step = step
         self._clock = clock
         self._policy = policy
         self._agree = agree
         self._slowdown = slowdown
+        self._enter = enter
         self._quickest = inf
         """Seconds of a step, in the quickest window so far."""
         self._steps = 0
@@ -71,8 +79,10 @@ class Loop:
         compiled, warm-up lasts as long as a window at least.
         """
         began = self._clock.now()
-        durations: list[float] = []
-        batch = self._policy.warmup_min_steps
+        self._enter("first step")
+        durations = [self.window(1).seconds]
+        self._enter("warm-up")
+        batch = self._policy.warmup_min_steps - 1
         while True:
             durations += [self.window(1).seconds for _ in range(batch)]
             spent = self._clock.now() - began
@@ -101,6 +111,7 @@ class Loop:
         settled = warmup[truncation_point(warmup) :]
         steps = self.windows_of(sorted(settled)[len(settled) // 2])
         self._losses.clear()
+        self._enter("timed windows")
         self._agree("timed windows", 0.0)
         started = self._clock.now()
         duration = self._policy.windows * self._policy.window_seconds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_tfperf.measurement.nvml_health import gpu_sample, gpu_state
@@ -28,6 +28,8 @@ class Device:
     name: str
     mig: tuple[Device, ...] | None = None
     """The slices (``MIG-...``) of a GPU in MIG mode; None for a GPU that is used whole."""
+    address: str = field(default="", compare=False)
+    """On the PCI bus, a slice's that of its GPU; empty where the driver does not tell."""
 
 
 class Nvml(Protocol):
@@ -105,7 +107,9 @@ class PynvmlLibrary:
                 if getattr(error, "value", None) == self._nvml.NVML_ERROR_NO_PERMISSION:
                     continue
                 raise
-            found.append(Device(self._uuid(handle), self._name(handle), self._slices(handle)))
+            address = self._address(handle)
+            slices = self._slices(handle, address)
+            found.append(Device(self._uuid(handle), self._name(handle), slices, address))
         return tuple(found)
 
     def nvlinks(self, one: str, other: str) -> int:
@@ -152,7 +156,7 @@ class PynvmlLibrary:
                 ends.append("")
         return ends
 
-    def _slices(self, handle: Any) -> tuple[Device, ...] | None:
+    def _slices(self, handle: Any, address: str) -> tuple[Device, ...] | None:
         nvml = self._nvml
         try:
             current, _pending = nvml.nvmlDeviceGetMigMode(handle)
@@ -166,8 +170,14 @@ class PynvmlLibrary:
                 part = nvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, index)
             except nvml.NVMLError:  # no slice was made at this place
                 continue
-            found.append(Device(self._uuid(part), self._name(part)))
+            found.append(Device(self._uuid(part), self._name(part), None, address))
         return tuple(found)
+
+    def _address(self, handle: Any) -> str:
+        try:
+            return _bus_address(self._nvml.nvmlDeviceGetPciInfo(handle))
+        except self._nvml.NVMLError:
+            return ""
 
     def _uuid(self, handle: Any) -> str:
         return _text(self._nvml.nvmlDeviceGetUUID(handle))

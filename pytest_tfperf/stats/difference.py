@@ -16,9 +16,14 @@ from pytest_tfperf.stats.summary import RESOLUTION, Centre, bounded_exp, centre,
 
 LOOKS_APART = 0.03
 """Chance that sessions which differ by the noise of their runs alone look further apart."""
-AGREE = 5.5
+AGREE = 9.6
 """By how much the chance of a day is larger where the sessions look alike; with the one above chosen by simulation, see
 docs/verdicts.md."""
+
+DAYS_AT_MOST = 0.06
+"""What days of one machine differ by is taken to be no more than this, on a log scale, and `DAYS_TIMES` what sessions
+did: of two or three sessions alone, Student's t would take a loss of a third for a day's."""
+DAYS_TIMES = 3.0
 
 
 def difference(now: Sequence[float], sessions: Sequence[Sequence[float]]) -> Difference:
@@ -131,14 +136,16 @@ def _half_width_of_days(found: Difference, chance: float) -> float:
 
     Sessions that differ by more than their runs explain (F test) show how much days differ. Where they do not, they may
     still have agreed by luck: then as much is allowed for as the test would just have let pass, which they rarely do
-    where days differ, so that the chance may be larger. Two that agree are taken as one.
+    where days differ, so that the chance may be larger. Two that agree are taken as one. And no day explains any loss
+    whatever.
     """
+    most = DAYS_AT_MOST + DAYS_TIMES * sqrt(found.between)
     alike = _f_quantile(found.between_freedom, found.within_freedom, LOOKS_APART) * found.between_of_runs
     if found.between > alike:
-        return t_quantile(found.between_freedom, chance) * sqrt(found.between)
+        return min(most, t_quantile(found.between_freedom, chance) * sqrt(found.between))
     if found.between_freedom < 2:
         return 0.0  # else less would be found against two that agree than against one alone, which knows of no days
-    return t_quantile(found.between_freedom, min(0.5, AGREE * chance)) * sqrt(alike)
+    return min(most, t_quantile(found.between_freedom, min(0.5, AGREE * chance)) * sqrt(alike))
 
 
 def interval(found: Difference, error: float, day: float | None = None, least: float = 0.0) -> Estimate:

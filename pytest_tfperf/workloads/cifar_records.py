@@ -7,8 +7,11 @@ pattern of 4 x 4 patches under noise, so that a network learns them, and nothing
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import hashlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -67,32 +70,43 @@ def records_file(records: int, folder: Path | None = None) -> Path:
     """The file of so many records, generated where it is not there yet; several processes may ask at once.
 
     It lies in `folder`, or else in `pytest-tfperf` under ``$XDG_CACHE_HOME``, ``~/.cache`` or, where neither can
-    be written, the folder of temporary files.
+    be written, the folder of temporary files. Its name ends with a digest of its content, which is checked each time:
+    after a power failure a file can have its size and hold zeros.
     """
     folder = _cache_folder() if folder is None else folder
-    path = folder / f"cifar-format-v{_VERSION}-{records}.bin"
-    size = records * RECORD_BYTES
-    if _has_size(path, size):
-        return path
-    part = path.with_suffix(".part")
+    name = f"cifar-format-v{_VERSION}-{records}"
+    if (known := _sound(folder, name)) is not None:
+        return known
+    part = folder / f"{name}.part"
     with part.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         # Another process may have made it while this one waited.
-        if _has_size(path, size):
+        if (known := _sound(folder, name)) is not None:
             part.unlink(missing_ok=True)
-            return path
+            return known
+        content = _generated(records)
+        path = folder / f"{name}-{_digest(content)}.bin"
         file.truncate(0)  # what a process that was killed here left
-        file.write(_generated(records))
+        file.write(content)
         file.flush()
+        os.fsync(file.fileno())
+        for damaged in set(folder.glob(f"{name}-*.bin")) - {path}:
+            damaged.unlink(missing_ok=True)
         part.replace(path)
     return path
 
 
-def _has_size(path: Path, size: int) -> bool:
-    try:
-        return path.stat().st_size == size
-    except OSError:
-        return False
+def _sound(folder: Path, name: str) -> Path | None:
+    """A file of these records that holds what its name says."""
+    for path in folder.glob(f"{name}-*.bin"):
+        with contextlib.suppress(OSError):
+            if path.stem.rpartition("-")[2] == _digest(path.read_bytes()):
+                return path
+    return None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
 def _cache_folder() -> Path:
@@ -113,7 +127,8 @@ def _cache_folder() -> Path:
 
 def _is_own(folder: Path) -> bool:
     # In the shared folder of temporary files somebody else could have put one of this name.
-    return not folder.is_symlink() and folder.stat().st_uid == os.getuid()
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & stat.S_IWOTH
 
 
 def _generated(records: int) -> bytes:

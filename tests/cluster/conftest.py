@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped, unused-ignore]
 import pytest
 
 from pytest_tfperf.cluster import ClusterLauncher
-from tests.cluster.processes import is_gone, poll
-
-
-def _descendants(but: set[int | None]) -> set[int]:
-    return {process.pid for process in psutil.Process().children(recursive=True)} - but
-
-
-def _fds() -> dict[int, str]:
-    found = {}
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):  # the listing's own
-            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
-    return found
+from tests.cluster.leftovers import nothing_left
+from tests.cluster.processes import is_gone
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -62,18 +47,5 @@ def nothing_is_left(
     launcher: ClusterLauncher, spawn_launcher: ClusterLauncher, temporary_folder: Path
 ) -> Iterator[None]:
     """No process, descriptor or file after a test that was not there before it."""
-    launcher.wait_until_warm(120)
-    gc.collect()
-
-    def supervisors() -> set[int | None]:
-        return {launcher.supervisor_pid, spawn_launcher.supervisor_pid}
-
-    def files() -> set[Path]:
-        return set(temporary_folder.glob("*")) | set(temporary_folder.glob("*/cluster-*"))
-
-    processes, descriptors, paths = _descendants(supervisors()), len(_fds()), files()
-    yield
-    gc.collect()
-    poll(lambda: _descendants(supervisors()) <= processes, f"no process left: {_descendants(supervisors())}")
-    assert len(_fds()) <= descriptors, _fds()
-    assert not files() - paths
+    with nothing_left(temporary_folder, launcher, spawn_launcher):
+        yield

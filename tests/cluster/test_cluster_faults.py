@@ -321,6 +321,7 @@ def test_a_start_that_takes_too_long(tmp_path: Path) -> None:
     message = r"worker:0 \(in phase 'starting'\).*not ready.*start_timeout"
     with ClusterLauncher(launcher="spawn", preload=("slow_to_import",)) as own, pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(tmp_path))
+        own.wait_until_warm(120)
         with pytest.raises(ClusterTimeoutError, match=message):
             own.start(workers(2), start_timeout=2.0)
 

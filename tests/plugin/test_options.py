@@ -14,6 +14,8 @@ from pytest_tfperf.fixtures import SESSION
         (["--tfperf-max-time=0"], "*--tfperf-max-time (or tfperf_max_time) must be above 0, not 0.0*"),
         (["--tfperf-timeout=-1"], "*--tfperf-timeout*above 0, not -1.0*"),
         (["--tfperf-keep-sessions=0"], "*--tfperf-keep-sessions (or tfperf_keep_sessions) must be above 0, not 0*"),
+        (["--tfperf-wait=-1"], "*--tfperf-wait (or tfperf_wait) is a number of seconds, 0 to not wait, not -1.0*"),
+        (["--tfperf-wait=nan"], "*--tfperf-wait (or tfperf_wait) is a number of seconds, 0 to not wait, not nan*"),
         (["--tfperf-tolerance=5"], "*--tfperf-tolerance is a fraction below 1*5.0*"),
     ],
 )
@@ -58,6 +60,8 @@ def test_defaults(pytester: pytest.Pytester) -> None:
     assert (perf.rounds, perf.comparison.tolerance, perf.save, perf.smoke) == (5, 0.03, False, "")
     assert perf.baselines == pytester.path / "baselines"
     assert perf.keep_sessions == 5
+    assert perf.wait == 600
+    assert pytester.parseconfigure("--tfperf-wait=0").stash[SESSION].config.wait == 0
     assert (perf.strict, perf.max_time, perf.forced_rounds) == (False, None, None)
 
 

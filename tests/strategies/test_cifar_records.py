@@ -46,9 +46,28 @@ def test_what_a_killed_process_left_is_made_anew(tmp_path: Path) -> None:
     path = records_file(20, tmp_path)
     whole = path.read_bytes()
     path.write_bytes(whole[:1000])
-    path.with_suffix(".part").write_bytes(b"x" * 100_000)
+    (tmp_path / "cifar-format-v1-20.part").write_bytes(b"x" * 100_000)
     assert records_file(20, tmp_path).read_bytes() == whole
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("damaged", [bytes(20 * RECORD_BYTES), b"\xff" * 20 * RECORD_BYTES, b"", None])
+def test_a_file_of_the_right_size_and_wrong_content_is_made_anew(tmp_path: Path, damaged: bytes | None) -> None:
+    """What a power failure, a disk or a program leaves."""
+    path = records_file(20, tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(bytes([whole[0] ^ 1]) + whole[1:] if damaged is None else damaged)
+    assert records_file(20, tmp_path).read_bytes() == whole
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_whose_name_is_of_other_content_goes(tmp_path: Path) -> None:
+    path = records_file(20, tmp_path)
+    other = path.rename(tmp_path / "cifar-format-v1-20-0123456789abcdef.bin")
+    assert records_file(20, tmp_path) == path
+    assert not other.exists()
+    assert records_file(200, tmp_path) != path
+    assert path.exists(), "those of other numbers stay"
 
 
 def test_labels_are_in_turn_and_images_use_the_range(tmp_path: Path) -> None:

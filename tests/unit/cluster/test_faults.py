@@ -6,7 +6,15 @@ import pickle
 
 import pytest
 
-from pytest_tfperf.cluster.faults import Fault, certain, fault_error, first_cause, timeout_error
+from pytest_tfperf.cluster.faults import (
+    Fault,
+    certain,
+    collateral,
+    fault_error,
+    first_cause,
+    held_error,
+    timeout_error,
+)
 from pytest_tfperf.cluster.messages import TaskRaised
 from pytest_tfperf.errors import MeasurementError, TaskDiedError, TaskFailedError
 from pytest_tfperf.records.task import TaskId
@@ -19,6 +27,9 @@ def _raised(kind: str, message: str = "text", traceback: str = "", error: bytes 
 
 
 LOST = Fault(B, raised=_raised("tensorflow.python.framework.errors_impl.UnavailableError"))
+SERVER_LOST = Fault(
+    B, raised=_raised("tensorflow.python.distribute.coordinator.cluster_coordinator.PSUnavailableError")
+)
 ABORTED = Fault(C, code=-6)
 KILLED = Fault(A, code=-9)
 LEFT = Fault(A, code=3)
@@ -33,7 +44,8 @@ BUG = Fault(A, raised=_raised("ValueError"))
         ([ABORTED, BUG], BUG),
         ([BUG, LEFT], BUG),
         ([LEFT, BUG], LEFT),
-        ([LOST, ABORTED], LOST),
+        ([LOST, ABORTED], ABORTED),
+        ([SERVER_LOST, LEFT], LEFT),
     ],
 )
 def test_first_cause(seen: list[Fault], cause: Fault) -> None:
@@ -57,6 +69,36 @@ def test_words() -> None:
     assert str(long).endswith("| 499")
 
 
+def test_an_end_after_the_result_is_told_as_such() -> None:
+    died = fault_error(Fault(A, code=-11, finished=True), "own pace", ())
+    assert str(died).startswith("worker:0 ended after it had given its result: killed by SIGSEGV, in phase 'own pace'.")
+
+
+def test_a_long_text_of_an_exception_is_cut() -> None:
+    error = fault_error(Fault(A, raised=_raised("ValueError", "x" * 100_000)), "build", ())
+    assert len(str(error)) < 2000
+    assert str(error).endswith("(in phase 'build')")
+
+
+@pytest.mark.parametrize(
+    ("fault", "is_so"),
+    [
+        (Fault(A, code=-11), True),
+        (Fault(A, code=-6), True),
+        (Fault(A, code=-9), False),
+        (Fault(A, code=0), False),
+        (BUG, False),
+        (Fault(A, raised=_raised("tensorflow.python.framework.errors_impl.InternalError")), True),
+        (Fault(A, raised=_raised("tensorflow.python.framework.errors_impl.ResourceExhaustedError")), False),
+        (LOST, False),
+    ],
+)
+def test_what_compiled_programs_can_be_the_cause_of(fault: Fault, is_so: bool) -> None:
+    error = fault_error(fault, "first step", ())
+    assert error.within_tensorflow == is_so
+    assert pickle.loads(pickle.dumps(error)).within_tensorflow == is_so
+
+
 def test_an_own_error_is_the_cause() -> None:
     payload = pickle.dumps(MeasurementError("no steady state"))
     error = fault_error(Fault(A, raised=_raised("MeasurementError", error=payload)), "x", ())
@@ -64,10 +106,27 @@ def test_an_own_error_is_the_cause() -> None:
     assert isinstance(error.__cause__, MeasurementError)
 
 
+def test_a_task_that_others_gave_up_since_it_cannot_run() -> None:
+    error = held_error({B: "stopped by a signal"}, {A: "train", B: "build"}, ())
+    assert str(error).startswith("worker:1 (in phase 'build', stopped by a signal) no longer answers the other tasks.")
+    assert [collateral(fault) for fault in (LOST, ABORTED, KILLED, LEFT, BUG)] == [True, True, False, False, False]
+
+
 def test_a_timeout_names_those_that_do_not_wait_for_others() -> None:
     phases = {A: "train", B: "train", C: "build"}
     waits = {A: "waiting", B: "waiting"}
-    assert str(timeout_error([A, B, C], waits, phases, 2.5, ())).startswith(
+    assert str(timeout_error([A, B, C], waits, {}, phases, 2.5, ())).startswith(
         "worker:2 (in phase 'build') not finished within the deadline of 2.5 s."
     )
-    assert str(timeout_error([A, B], waits, phases, 2.5, ())).startswith("worker:0 (in phase 'train'), worker:1")
+    assert str(timeout_error([A, B], waits, {}, phases, 2.5, ())).startswith("worker:0 (in phase 'train'), worker:1")
+
+
+@pytest.mark.parametrize("starting", [False, True])
+def test_a_timeout_names_those_that_cannot_run_before_all_others(starting: bool) -> None:
+    phases = {A: "train", B: "train", C: "build"}
+    error = timeout_error([A, B, C], {A: "waiting"}, {B: "stopped by a signal"}, phases, 2.5, (), starting=starting)
+    what = "ready" if starting else "finished"
+    said = (
+        f"worker:1 (in phase 'train', stopped by a signal) not {what} within the deadline of 2.5 s. Something stopped"
+    )
+    assert str(error).startswith(said)

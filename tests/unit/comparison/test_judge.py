@@ -151,14 +151,19 @@ def test_an_efficiency_that_is_open_where_t1_and_tn_are_decided_decides_nothing(
 
 
 def test_sessions_that_differ_make_uncertain_what_a_day_could_do_and_no_more() -> None:
-    """2 % between sessions would hide 12 % of both arms; not of T(4) alone, as E(4) shows that it is its own."""
-    assert judged(one=5005, four=18000, sessions=(0.98, 1.0, 1.02)).verdict is Verdict.INCONCLUSIVE
+    """2 % between sessions would hide 10 % of both arms; not of T(4) alone, as E(4) shows that it is its own."""
+    assert judged(one=5130, four=18450, sessions=(0.98, 1.0, 1.02)).verdict is Verdict.INCONCLUSIVE
     apart = judged(four=18000, sessions=(0.98, 1.0, 1.02))
     assert by_label(judged(four=18000, sessions=(1.0, 1.0, 1.0)))["T(4)"] == "regressed"
     assert by_label(apart) == {
         "T(1)": "inconclusive", "T(4)": "regressed", "E(4)": "regressed",
     }  # fmt: skip
     assert any("3 saved sessions differ too much among themselves" in reason for reason in apart.reasons)
+
+
+def test_no_day_explains_any_loss_whatever() -> None:
+    """3 % between three sessions: Student's t would let a day do 60 %."""
+    assert judged(one=5700 * 0.8, four=20500 * 0.8, sessions=(0.97, 1.0, 1.03)).verdict is Verdict.REGRESSED
 
 
 RUNS = (1.012, 0.991, 1.004, 0.988, 1.006)

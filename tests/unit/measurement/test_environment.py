@@ -13,7 +13,7 @@ import pytest
 from pytest_tfperf.errors import MeasurementError
 from pytest_tfperf.measurement import environment as environment_module
 from pytest_tfperf.measurement import provenance
-from pytest_tfperf.measurement.cores import cpu_model, cpu_quota, usable_cores
+from pytest_tfperf.measurement.cores import cpu_model, cpu_quota, measuring_cores, usable_cores
 from pytest_tfperf.measurement.environment import changed, git_provenance, read_environment, speed_variables
 from pytest_tfperf.measurement.gpus import Gpu, GpuSurvey
 
@@ -89,6 +89,16 @@ def test_usable_cores(tmp_path: Path, limit: int, allowed: int, cores: int) -> N
     write(tmp_path / "proc/self/cgroup", "0::/\n")
     write(tmp_path / "sys/fs/cgroup/cpu.max", f"{limit} 100000\n")
     assert usable_cores(tmp_path, allowed) == cores
+
+
+@pytest.mark.parametrize(("limit", "cores"), [(250000, 2), (200000, 2), (199999, 1), (900000, 8), (10000, 1)])
+def test_cores_to_measure_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, cores: int) -> None:
+    """Those that a quota keeps running, and never more: 2.5 cores' worth of time on three cores is a stop and go."""
+    monkeypatch.setattr("pytest_tfperf.measurement.cores.allowed_cores", lambda: tuple(range(3, 11)))
+    assert measuring_cores(tmp_path) == tuple(range(3, 11))
+    write(tmp_path / "proc/self/cgroup", "0::/\n")
+    write(tmp_path / "sys/fs/cgroup/cpu.max", f"{limit} 100000\n")
+    assert measuring_cores(tmp_path) == tuple(range(3, 3 + cores))
 
 
 def test_usable_cores_of_this_machine() -> None:

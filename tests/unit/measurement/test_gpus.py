@@ -239,6 +239,7 @@ def test_real_answers_become_devices() -> None:
     module = FakePynvml({0: [], 1: []})
     with open_nvml(module) as nvml:
         assert nvml.devices() == (Device("GPU-0", H100), Device("GPU-1", H100))
+        assert [device.address for device in nvml.devices()] == [FIRST, SECOND]
         assert nvml.driver_version() == "580.1"
         assert nvml.cuda_version() == "12.8"
         module.denied = {0}
@@ -257,6 +258,7 @@ def test_slices_are_listed() -> None:
     module.nvmlDeviceGetMigDeviceHandleByIndex = slice_at
     with open_nvml(module) as nvml:
         assert nvml.devices() == (Device("GPU-0", H100, (Device("MIG-100", H100),)), Device("GPU-1", H100))
+        assert [part.address for part in nvml.devices()[0].mig or ()] == [FIRST]
 
 
 def fail(error: Exception) -> Any:

@@ -69,6 +69,16 @@ def test_warm_up_goes_on_while_the_step_time_still_falls() -> None:
     assert len(slow.measure(True).warmup) > len(settled.measure(True).warmup)
 
 
+def test_what_begins_is_told_as_it_begins() -> None:
+    clock = FakeClock()
+    step = ScriptedStep(clock, [5.0], then=0.1)
+    told: list[tuple[str, int]] = []
+    Loop(step, clock, POLICY, alone, enter=lambda part: told.append((part, step.calls.count("run")))).measure(True)
+    assert [part for part, _ in told] == ["first step", "warm-up", "timed windows"]
+    assert [steps for _, steps in told][:2] == [0, 1]
+    assert step.calls.count("run") == told[2][1] + POLICY.windows * 10
+
+
 def test_a_step_time_that_never_settles_ends_at_the_deadline_and_is_marked() -> None:
     loop, _ = loop_of([0.9**k * 50 for k in range(200)], then=1e-9)
     result = loop.measure(synchronous=True)

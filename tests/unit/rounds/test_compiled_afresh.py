@@ -22,8 +22,10 @@ SPEC = SweepSpec("t.py::t", "mlp", Recipe("single"), Recipe("single"), (1,), "cp
 WORKLOAD = WorkloadDefinition("mlp", lambda: None, {})
 
 
-def fault(kind: type[ClusterError], phase: str) -> ClusterError:
-    return kind("worker:0 raised", (TaskState("worker:0", "raised", phase),))
+def fault(kind: type[ClusterError], phase: str, *, within_tensorflow: bool = True) -> ClusterError:
+    error = kind("worker:0 raised", (TaskState("worker:0", "raised", phase),))
+    error.within_tensorflow = within_tensorflow
+    return error
 
 
 class Failing(RunMeasurer):
@@ -61,6 +63,7 @@ def test_what_works_without_goes_on_without(kind: type[ClusterError]) -> None:
     measurer.one()
     assert measurer.reused == [True, False, False]
     assert "--no-tfperf-compile-cache" in measurer.progress.lines[0]
+    assert "worker:0 raised" in measurer.progress.lines[0]
 
 
 def test_what_fails_either_way_is_told_as_it_failed_without() -> None:
@@ -80,6 +83,9 @@ def test_what_fails_either_way_is_told_as_it_failed_without() -> None:
         (fault(TaskFailedError, "building"), True),
         (fault(ClusterTimeoutError, "first step"), True),
         (fault(TaskFailedError, "first step"), False),
+        # Nothing that was compiled kills a task, or raises the user's own error.
+        (fault(TaskDiedError, "warm-up", within_tensorflow=False), True),
+        (fault(TaskFailedError, "first step", within_tensorflow=False), True),
     ],
 )
 def test_other_faults_are_no_reason_to_try_again(error: ClusterError, compile_cache: bool) -> None:

@@ -15,6 +15,8 @@ from scipy.stats import f, t, ttest_1samp, ttest_ind, ttest_rel
 from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.stats.difference import (
     AGREE,
+    DAYS_AT_MOST,
+    DAYS_TIMES,
     LOOKS_APART,
     chance_above,
     difference,
@@ -201,20 +203,24 @@ def test_sessions_that_are_apart_and_sessions_that_agree() -> None:
     """By hand: three of 8 runs each, 0.3 % and 3 % apart, with runs that vary by 1 %."""
     runs = [0.01, -0.01] * 4
 
-    def width(apart: float, sessions: Sequence[int]) -> float:
+    def width(apart: float, sessions: Sequence[int], chance: float = 0.01) -> float:
         before = [[exp(r + apart * place / 2) for r in runs] for place in sessions]
-        return half_width(difference([exp(r) for r in runs], before), 0.4, 0.01)
+        return half_width(difference([exp(r) for r in runs], before), 0.4, chance)
 
     noise = difference([exp(r) for r in runs], [[exp(r) for r in runs]] * 3)
     assert noise.between_of_runs == pytest.approx(noise.run_variance / noise_left(runs) * 4 / 3)
     let_pass = f.ppf(1 - LOOKS_APART, 2, noise.within_freedom) * noise.between_of_runs
     for apart in (0.001, 0.003):
         assert width(apart, (-1, 0, 1)) == pytest.approx(t.ppf(1 - AGREE * 0.01, 2) * sqrt(let_pass))
-    assert width(0.03, (-1, 0, 1)) == pytest.approx(t.ppf(0.99, 2) * 0.015 * sqrt(4 / 3))
-    # Two that agree are as one: the noise of the runs is all. Two that do not leave next to everything open.
+    apart = 0.015 * sqrt(4 / 3)
+    assert width(0.03, (-1, 0, 1)) == pytest.approx(DAYS_AT_MOST + DAYS_TIMES * apart)
+    assert width(0.03, (-1, 0, 1), 0.05) == pytest.approx(t.ppf(0.95, 2) * apart)
+    # Two that agree are as one: the noise of the runs is all. Two that do not say little of days.
     two = difference([exp(r) for r in runs], [[exp(r) for r in runs]] * 2)
     assert width(0.003, (-1, 1)) == pytest.approx(t.ppf(0.6, two.within_freedom) * sqrt(two.within))
-    assert width(0.03, (-1, 1)) == pytest.approx(t.ppf(0.99, 1) * 0.03 / sqrt(2) * sqrt(1.5))
+    apart = 0.03 / sqrt(2) * sqrt(1.5)
+    assert width(0.03, (-1, 1)) == pytest.approx(DAYS_AT_MOST + DAYS_TIMES * apart)
+    assert width(0.03, (-1, 1), 0.1) == pytest.approx(t.ppf(0.9, 1) * apart)
 
 
 def noise_left(runs: list[float]) -> int:

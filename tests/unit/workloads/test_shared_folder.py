@@ -37,5 +37,13 @@ def test_a_link_that_somebody_else_made_is_not_followed(shared: Path, tmp_path: 
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
+def test_a_folder_that_everybody_can_write_to_is_not_used(shared: Path) -> None:
+    folder = shared / f"pytest-tfperf-{os.getuid()}"
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.raises(OSError, match="no folder for generated records can be written"):
+        records_file(10)
+
+
 def test_a_folder_of_its_own_is_used(shared: Path) -> None:
     assert records_file(10).parent == shared / f"pytest-tfperf-{os.getuid()}"

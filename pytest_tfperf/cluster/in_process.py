@@ -8,11 +8,17 @@ devices are configured once.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
+import os
+import shutil
+import tempfile
 from collections.abc import Sequence
 from typing import Any
 
 from pytest_tfperf.cluster import ports, spec
+from pytest_tfperf.cluster.generated import keep_generated_code
 from pytest_tfperf.cluster.threads import InProcessCluster, InProcessTask
 from pytest_tfperf.errors import ClusterStartError, TensorFlowMissingError, UsageError
 from pytest_tfperf.records.task import TaskId, TaskPlacement
@@ -40,6 +46,7 @@ def start_in_process(
         raise UsageError("A cluster needs at least one task.")
     spec.cluster_spec({placement.id: "" for placement in ordered})
     names = _logical_devices(devices, len(ordered) * (devices_per_task or 1))
+    _keep_generated_code_private()
     shape: _Shape = tuple((one.id.type, one.id.index, bool(one.gpus)) for one in ordered)
     if shape not in _servers:
         _servers[shape] = _start_servers(ordered)
@@ -51,6 +58,18 @@ def start_in_process(
         for index, one in enumerate(ordered)
     ]
     return InProcessCluster(tasks, ordered)
+
+
+@functools.cache
+def _keep_generated_code_private() -> None:
+    folder, owner = tempfile.mkdtemp(prefix="pytest-tfperf-"), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # a process that was forked inherits exit handlers
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    keep_generated_code(folder)
 
 
 def _logical_devices(wanted: int, needed: int) -> tuple[str, ...]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +62,24 @@ def test_of_a_killed_task_too(launcher: ClusterLauncher, tmp_path: Path) -> None
     assert [file.name for file in tmp_path.iterdir()] == ["of-the-user-0"]
     assert launcher.run_dir is not None
     assert not list(launcher.run_dir.glob("cluster-*"))
+
+
+def test_of_in_process_clusters_too(tmp_path: Path) -> None:
+    script = """
+        import os, pathlib, sys
+        from pytest_tfperf.cluster import placements, start_in_process
+        from pytest_tfperf.records.task import Layout
+        from tests.cluster.test_generated_code import convert
+
+        for _ in range(2):
+            (files,) = start_in_process(placements(Layout(workers=1))).run(convert, timeout=300).values()
+        assert files and all(pathlib.Path(file).parent.parent == pathlib.Path(os.environ["TMPDIR"]) for file in files)
+        if os.fork() == 0:
+            sys.exit()
+        os.wait()
+        assert pathlib.Path(files[0]).parent.exists(), "it is not the child's to remove"
+    """
+    environ = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], env=environ, check=True, timeout=300)
+    assert [file.name for file in tmp_path.iterdir()] == ["of-the-user-0"]

@@ -62,3 +62,12 @@ def test_every_leak_is_named() -> None:
     assert {name for name in leaks if answers[NAMED[name]] != "grew"} == set(), text
     assert answers["threads of supervisor"] == answers["network namespaces"] == "flat", text
     assert answers["files in TMPDIR after the session"] == "grew", text
+
+
+def test_sessions_leave_what_they_should_and_a_leak_is_named() -> None:
+    code, answers, text = soak("sessions", "--count", "2", "--leak=file")
+    assert code == 1, text
+    assert {name for name, answer in answers.items() if answer == "grew"} == {"files in TMPDIR"}, text
+    assert re.search(r"files in TMPDIR +1 -> 2 ", text), "that file alone, after each session"
+    assert re.search(r"rows of tfperf_sessions +1 -> 2 ", text)
+    assert re.search(r"processes left +0 -> 0 ", text)

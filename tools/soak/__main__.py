@@ -57,7 +57,9 @@ def main() -> int:
     try:
         with path.open("w+") as out:
             if given.what == "sessions":
-                return tell(sessions.run(given.count or 50, out))
+                if set(given.leak) - {"file"}:
+                    parser.error("sessions leak files only: --leak file")
+                return tell(sessions.run(given.count or 50, out, leaks=bool(given.leak)))
             isolated = census.alone()
             if not isolated:
                 print("This kernel gives no namespaces: shared memory and semaphores are not counted.")

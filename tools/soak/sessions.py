@@ -32,9 +32,15 @@ def test_scales(tfperf):
 def test_cluster(tf_cluster):
     assert len(tf_cluster(workers=2, ps=1).run(lambda task: task.id)) == 3
 """
+LEAK = """
+def test_that_leaves_a_file():
+    import pathlib, tempfile, uuid
+    pathlib.Path(tempfile.gettempdir(), uuid.uuid4().hex).touch()
+"""
 KEPT = 3
 """Saving sessions that a baseline keeps."""
 SAVES_EVERY = 5
+IN_BASELINE = "sessions in the baseline"
 TIME_BOUND = 1.25
 _CONTROL = [sys.executable, "-I", "-S", "-c", "sum(range(1_000_000))"]
 _DEADLINE = 600
@@ -55,13 +61,16 @@ class Record:
     """Of each table of the history."""
 
 
-def run(count: int, out: IO[str]) -> list[Growth]:
-    """Run `count` sessions in one folder of a project, write a record of each to `out`, and judge."""
+def run(count: int, out: IO[str], *, leaks: bool = False) -> list[Growth]:
+    """Run `count` sessions in one folder of a project, write a record of each to `out`, and judge.
+
+    `leaks`: each leaves a file on purpose.
+    """
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         project, temporary = Path(folder, "project"), Path(folder, "tmp")
         for each in (project, temporary):
             each.mkdir()
-        (project / "test_suite.py").write_text(SUITE)
+        (project / "test_suite.py").write_text(SUITE + LEAK * leaks)
         (project / "pytest.ini").write_text("[pytest]\n")
         mark = uuid.uuid4().hex
         path = os.pathsep.join(filter(None, [str(_GATE), str(_GATE.parents[1]), os.environ.get("PYTHONPATH")]))
@@ -81,10 +90,12 @@ def run(count: int, out: IO[str]) -> list[Growth]:
 
 
 def judged(records: list[Record]) -> list[Growth]:
-    """All counts from the first session on which the baseline holds as many as it may; the history grows by as much."""
-    full = min((KEPT - 1) * SAVES_EVERY, len(records) - 1)
-    kept = records[full:]
-    found = [judge_count(name, [one.counts[name] for one in kept]) for name in kept[0].counts]
+    """The baseline from the session on that fills it, counts from the first; the history grows by as much each time."""
+    kept = records[min((KEPT - 1) * SAVES_EVERY, len(records) - 1) :]
+    found = [
+        judge_count(name, [one.counts[name] for one in (kept if name == IN_BASELINE else records)])
+        for name in kept[0].counts
+    ]
     for name in kept[0].kilobytes:
         found.append(judge_slope(f"KiB of {name}", [one.kilobytes[name] for one in kept], 8.0))
     for table in records[-1].rows:
@@ -123,7 +134,7 @@ def _record(index: int, seconds: float, control: float, project: Path, temporary
         "files in the project": len(list(project.rglob("*"))),
         "files in pytest's cache": len(list((project / ".pytest_cache").rglob("*"))),
         "files in TMPDIR": len(list(temporary.rglob("*"))),
-        "sessions in the baseline": len(document["replicas"][2]["sessions"]),
+        IN_BASELINE: len(document["replicas"][2]["sessions"]),
     }
     sizes = {
         "the baseline": baseline,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import itertools
 import json
@@ -92,7 +93,8 @@ class Soak:
             last = now
 
     def left(self) -> list[Growth]:
-        """What is left once the launcher is closed."""
+        """What is left once the launcher is closed and this process is about to end."""
+        atexit._run_exitfuncs()
         deadline = time.monotonic() + _SETTLE_AT_END
         while census.marked(self._mark) and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -30,7 +30,7 @@ browser: $(READY) $(BROWSER)
 # Real processes, real TensorFlow. What checks numbers only runs two files at a time; the rest has times to look at.
 cluster: $(READY)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/strategies --durations=15
-	$(BIN)/python -m pytest -q tests/cluster tests/gate --durations=15
+	$(BIN)/python -m pytest -q tests/cluster tests/gate tests/faults --durations=15
 
 $(READY): setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)

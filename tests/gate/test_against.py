@@ -66,7 +66,16 @@ class Checkout:
     temporary: Path
 
     def command(self, *args: str) -> list[str]:
-        return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--tfperf-window=0.1", "--tfperf-wait=0", *args]
+        return [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "--tfperf-window=0.1",
+            "--tfperf-wait=0",
+            *args,
+        ]
 
     @property
     def environ(self) -> dict[str, str]:

@@ -22,6 +22,7 @@ from pytest_tfperf.cluster.logs import private, tail
 from pytest_tfperf.cluster.messages import (
     Configure,
     EnvironmentTried,
+    Leave,
     Mode,
     PickPorts,
     PortsPicked,
@@ -201,6 +202,7 @@ class Nursery:
             return
         with uninterrupted():
             with contextlib.suppress(OSError):
+                wire.send(self._socket, Leave())
                 self._socket.shutdown(socket.SHUT_RDWR)  # such a process may hold the socket too
             self._socket.close()
             if self._code is None:

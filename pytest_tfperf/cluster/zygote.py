@@ -28,6 +28,7 @@ from pytest_tfperf.cluster.interpreter import flags, start_environ
 from pytest_tfperf.cluster.messages import (
     Configure,
     EnvironmentTried,
+    Leave,
     Mode,
     PickPorts,
     PortsPicked,
@@ -44,6 +45,8 @@ from pytest_tfperf.cluster.messages import (
 from pytest_tfperf.cluster.ports import PortPicker
 from pytest_tfperf.cluster.shortage import refused
 from pytest_tfperf.errors import ClusterStartError
+
+_ORPHAN_SECONDS = 2.0
 
 
 class Supervisor:
@@ -88,15 +91,24 @@ class Supervisor:
                         wakeup.recv(4096)
                         self._reap()
                     if self._socket.fileno() in ready:
-                        self._handle(*wire.receive(self._socket))
+                        request, fds = wire.receive(self._socket)
+                        if isinstance(request, Leave):
+                            return
+                        self._handle(request, fds)
                     elif ready - {wakeup.fileno()}:
                         return
             except (EOFError, OSError):
-                return
+                self._await_orphanhood()
             finally:
                 self._kill_all()
                 if self._inherited_dir and os.getppid() != self._parent:
                     shutil.rmtree(self._inherited_dir, ignore_errors=True)
+
+    def _await_orphanhood(self) -> None:
+        """Nobody told this process to leave, so that pytest is dying: its sockets close before its children lose it."""
+        deadline = time.monotonic() + _ORPHAN_SECONDS
+        while os.getppid() == self._parent and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     def _handle(self, request: object, fds: list[int]) -> None:
         if isinstance(request, Configure):

@@ -13,10 +13,11 @@ import argparse
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from benchmarks.verdicts.bars import check
-from benchmarks.verdicts.experiment import FULL, QUICK, run_pool, run_simulation
+from benchmarks.verdicts.experiment import FULL, QUICK, run_again, run_pool, run_simulation
 from benchmarks.verdicts.page import COUNTS, PAGE, real_table, results_text, write_between_markers, write_counts
 from benchmarks.verdicts.peers import missing_packages
 from benchmarks.verdicts.pool import DEFAULT_POOL, read
@@ -54,7 +55,7 @@ def main() -> int:
     seconds = time.monotonic() - began
     took = f"{seconds / 60:.0f} minutes on {options.processes} cores" if seconds > 90 else f"{seconds:.0f} s"
     _progress("")
-    bars = check(simulated)
+    bars = check(simulated, partial(run_again, size=size, processes=options.processes, progress=_progress))
     for bar in bars:
         print(f"{'met   ' if bar.met else 'MISSED'}  {bar.promise}\n        {bar.figures}")
     if real:

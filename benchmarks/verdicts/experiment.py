@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
@@ -14,6 +14,9 @@ from benchmarks.verdicts.simulate import Noise, noises, simulate, slowdowns
 from benchmarks.verdicts.tally import Tally, tally
 
 _CHUNK = 1000
+_AGAIN = 1_000_000
+"""First chunk of gates that no setting has met before; a chunk's number is its seed."""
+TIMES_AGAIN = 4
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,32 @@ def is_promised(noise: Noise, slowdown: Slowdown) -> bool:
 
 def run_simulation(size: Size, processes: int, progress: Callable[[str], None], *, peers: bool = True) -> Simulated:
     """Judge the simulated gates of every setting, identical and slowed; `peers` False: by our judge alone."""
-    work = [replace(each, peers=peers) for each in _work(size)]
+    return _simulated([replace(each, peers=peers) for each in _work(size)], processes, progress)
+
+
+def run_again(
+    cells: Collection[tuple[Noise, Slowdown]],
+    size: Size,
+    processes: int,
+    progress: Callable[[str], None],
+    *,
+    peers: bool = True,
+) -> Simulated:
+    """Judge other gates of some settings and slowdowns, and of identical code in these, `TIMES_AGAIN` as many.
+
+    Of thousands of comparisons some come out beyond chance by chance: what is so of other gates too is not by chance.
+    """
+    wanted = {*cells, *((noise, IDENTICAL) for noise, _ in cells)}
+    larger = size.scaled_to(TIMES_AGAIN * size.identical)
+    work = [
+        replace(each, chunk=_AGAIN + each.chunk, peers=peers)
+        for each in _work(larger)
+        if (each.noise, each.slowdown) in wanted
+    ]
+    return _simulated(work, processes, progress)
+
+
+def _simulated(work: Sequence[_Work], processes: int, progress: Callable[[str], None]) -> Simulated:
     results: Simulated = {}
     with get_context("spawn").Pool(processes) as workers:
         for done, (item, counts) in enumerate(workers.imap_unordered(_do, work), 1):

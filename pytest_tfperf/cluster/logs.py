@@ -8,7 +8,11 @@ import sys
 from pathlib import Path
 
 TAIL_LINES = 40
-_TAIL_BYTES = 16_384
+_TAIL_CHARACTERS = 16_384
+_LOOK_BACK = 1 << 17
+"""Bytes in which the last lines are looked for."""
+_BEFORE_CRASH = 10
+"""Lines before a crash that are shown, where its stacks are long."""
 
 LIMIT = 64 << 20
 """Bytes of a log from which on only its beginning and its end are kept."""
@@ -23,18 +27,31 @@ def private(path: str, flags: int) -> int:
 
 
 def tail(path: Path, lines: int = TAIL_LINES) -> str:
-    """The last lines of a file (at most 16 KiB); empty where there is no file."""
+    """The last lines of a file (at most 16 KiB of text); empty where there is no file.
+
+    After a crash Python writes the stacks of all threads, the one that crashed last: what was written before, which may
+    say why, is among the lines then, and stacks of other threads are left out.
+    """
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _TAIL_BYTES))
+            file.seek(max(0, size - _LOOK_BACK))
             data = file.read()
     except OSError:
         return ""
     kept = data.decode("utf-8", "replace").splitlines()
-    if size > _TAIL_BYTES and len(kept) > 1:
+    if size > _LOOK_BACK and len(kept) > 1:
         kept = kept[1:]  # most likely not a whole line
-    return "\n".join(kept[-lines:])
+    crashes = [number for number, line in enumerate(kept) if line.startswith("Fatal Python error:")]
+    if crashes and len(kept) - crashes[-1] > lines - _BEFORE_CRASH:
+        before = kept[max(0, crashes[-1] - _BEFORE_CRASH) : crashes[-1] + 1]
+        kept = [*before, "  ...", *kept[len(before) + 1 - lines :]]
+    kept = kept[-lines:]
+    text = "\n".join(kept)
+    if len(text) > _TAIL_CHARACTERS:
+        each = (_TAIL_CHARACTERS - len(kept) + 1) // len(kept)
+        text = "\n".join(line[-each:] for line in kept)
+    return text
 
 
 class Log:

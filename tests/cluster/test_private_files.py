@@ -7,6 +7,8 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.cluster.compile_cache import CompileCache
 from tests.cluster.processes import workers
@@ -36,6 +38,25 @@ def test_folders_and_logs_are_private_whatever_the_umask(tmp_path: Path) -> None
     for path, mode in modes.items():
         assert stat.S_ISDIR(mode) or stat.S_ISREG(mode), f"{path} is no socket or pipe that others could open"
         assert stat.S_IMODE(mode) == (0o700 if stat.S_ISDIR(mode) else 0o600), path
+
+
+@pytest.mark.parametrize("how", ["launcher", "spawn_launcher"])
+def test_temporary_files_of_tasks_are_private_and_go_with_their_cluster(
+    how: str, request: pytest.FixtureRequest
+) -> None:
+    """Nobody in a task removes them: it ends at once."""
+
+    def leave(task: Any) -> str:
+        import tempfile
+
+        tempfile.mkstemp()
+        return tempfile.gettempdir()
+
+    with request.getfixturevalue(how).start(workers(2)) as cluster:
+        (folder,) = {Path(path) for path in cluster.run(leave, timeout=60).values()}
+        assert len(list(folder.iterdir())) == 2
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert not folder.exists()
 
 
 def test_another_user_cannot_get_in(tmp_path: Path) -> None:

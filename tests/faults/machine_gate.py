@@ -41,9 +41,12 @@ def arguments(folder: Path, *more: str, wait: float = 0.0) -> list[str]:
 
 
 def session(place: str, folder: Path, *more: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """A whole session in a place of `machine_places`; it must pass."""
-    done = there(place, arguments(folder, *more), **environ)
+    """A whole session in a place of `machine_places`; it must pass, and leave nothing of its own."""
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    done = there(place, arguments(folder, *more), TMPDIR=str(temporary), **environ)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert list(temporary.iterdir()) == []
     return done
 
 

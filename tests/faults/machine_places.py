@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from pytest_tfperf.cluster import namespace
+from tests.faults.machine_nobody import become
 
 TOP = Path(__file__).parents[2]
 _CLONE_NEWNS = 0x00020000
@@ -42,15 +44,27 @@ def no_ipv6() -> None:
 
 def no_loopback_name() -> None:
     """No name at all, not even localhost: an empty /etc/hosts, and no server to ask."""
-    _check(_libc().unshare(_CLONE_NEWNS))
-    _check(_libc().mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
-    for file in (b"/etc/hosts", b"/etc/resolv.conf"):
-        _check(_libc().mount(b"/dev/null", file, None, ctypes.c_ulong(_MS_BIND), None))
+    _private_mounts()
+    for file in ("/etc/hosts", "/etc/resolv.conf"):
+        _mount("/dev/null", file, flags=_MS_BIND)
     namespace.enter()
 
 
 def one_core() -> None:
     os.sched_setaffinity(0, [max(os.sched_getaffinity(0))])
+
+
+def of_another_user() -> None:
+    """As the user that the variable names, who can run this interpreter even where it lies in root's home."""
+    _private_mounts()
+    prefix = Path(sys.base_prefix).resolve()
+    closed = [folder for folder in reversed(prefix.parents) if not folder.stat().st_mode & stat.S_IXOTH]
+    if closed:
+        interpreter = os.open(prefix, os.O_PATH | os.O_DIRECTORY)
+        _mount("none", str(closed[0]), kind="tmpfs", data="mode=755")
+        prefix.mkdir(parents=True)
+        _mount(f"/proc/self/fd/{interpreter}", str(prefix), flags=_MS_BIND)
+    become(int(os.environ["TEST_USER"]))
 
 
 def in_group() -> None:
@@ -59,7 +73,7 @@ def in_group() -> None:
 
 
 PLACES: dict[str, Callable[[], None]] = {
-    place.__name__: place for place in (here, ipv6_only, no_ipv6, no_loopback_name, one_core, in_group)
+    place.__name__: place for place in (here, ipv6_only, no_ipv6, no_loopback_name, one_core, of_another_user, in_group)
 }
 
 
@@ -85,6 +99,16 @@ def python_path() -> str:
 
 def run(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def _private_mounts() -> None:
+    _check(_libc().unshare(_CLONE_NEWNS))
+    _mount("none", "/", flags=_MS_REC | _MS_PRIVATE)
+
+
+def _mount(source: str, target: str, *, kind: str = "", flags: int = 0, data: str = "") -> None:
+    texts = [text.encode() or None for text in (source, target, kind, data)]
+    _check(_libc().mount(*texts[:3], ctypes.c_ulong(flags), texts[3]))
 
 
 def _libc() -> ctypes.CDLL:

@@ -114,7 +114,7 @@ class Parent:
             (self.folder / "test_suite.py").write_text(suite)
         self.struck.unlink(missing_ok=True)
         plugins = [part for name in PLUGINS for part in ("-p", name)]
-        options = ("--tfperf-window=0.1", "--tfperf-rounds=1", f"--rootdir={self.folder}")
+        options = ("--tfperf-window=0.1", "--tfperf-wait=0", "--tfperf-rounds=1", f"--rootdir={self.folder}")
         path = [*self.paths, str(TOP), str(FAULTS), str(TOP / "tests" / "gate"), os.environ.get("PYTHONPATH", "")]
 
         def prepare() -> None:

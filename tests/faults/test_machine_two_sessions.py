@@ -201,9 +201,7 @@ def _open_in(pid: int, devices: list[Path]) -> set[str]:
     return links & {str(device.resolve()) for device in devices}
 
 
-def test_cores_are_shared_among_those_that_share_them(
-    hold: Callable[..., subprocess.Popen[str]], devices: list[Path], lock: DeviceLock
-) -> None:
+def test_cores_are_shared_among_those_that_share_them(devices: list[Path], lock: DeviceLock) -> None:
     """Sessions on different GPUs of one machine."""
     other = DeviceLock()
     said: list[str] = []

@@ -25,6 +25,10 @@ from steady import steady
 def test_scales(tfperf):
     tfperf.check()
 """
+PYTEST = (
+    *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--tfperf-window=0.1"),
+    "--tfperf-wait=0",  # a test does not wait for what else goes on here
+)
 BOTH_SLOW = ', slowdown={2: 3.0, "reference": 3.0}'
 
 
@@ -47,18 +51,7 @@ class Gate:
 
 
 def run_pytest(folder: Path, args: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        "--tfperf-window=0.1",
-        "--tfperf-wait=0",  # a test does not wait for what else goes on here
-        "--rootdir",
-        str(folder),
-        *args,
-    ]
+    command = [*PYTEST, "--rootdir", str(folder), *args]
     env = {**os.environ, "PYTHONPATH": python_path()}
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False)
 

@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from pytest_tfperf.against.command import Invocation
 from pytest_tfperf.against.other_side import OtherSide
 from pytest_tfperf.config import PerfConfig
 from tests.cluster.processes import poll
-from tests.gate.conftest import UNWATCHED, python_path
+from tests.gate.conftest import PYTEST, UNWATCHED, python_path
 from tests.unit.against.repository import commit, git, new_repository, state, worktrees
 
 SUITE = """
@@ -66,7 +65,7 @@ class Checkout:
     temporary: Path
 
     def command(self, *args: str) -> list[str]:
-        return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--tfperf-window=0.1", *args]
+        return [*PYTEST, *args]
 
     @property
     def environ(self) -> dict[str, str]:

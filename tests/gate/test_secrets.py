@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gate.conftest import SUITE, UNWATCHED, Gate, python_path
+from tests.gate.conftest import PYTEST, SUITE, UNWATCHED, Gate, python_path
 
 SECRET = "hunter2" + "s3cr3t"
 FAILING = """
@@ -49,13 +49,13 @@ def test_no_secret_is_written_anywhere(fresh: Gate, tmp_path: Path) -> None:
     summary = folder / "out" / "summary.md"
     summary.parent.mkdir()
     arguments = [
-        *("-p", UNWATCHED, "--tfperf-window=0.1", "--tfperf-rounds=3", "--tfperf-force-save", "--tfperf-keep-logs"),
+        *("-p", UNWATCHED, "--tfperf-rounds=3", "--tfperf-force-save", "--tfperf-keep-logs"),
         *(f"--tfperf-json={out}/report.json", f"--tfperf-html={out}/report.html", f"--tfperf-markdown={out}/report.md"),
         *(f"--tfperf-tensorboard={out}/events", f"--tfperf-history={out}/history.db", f"--junitxml={out}/junit.xml"),
         *("--api-token", SECRET, "-rA", "-vv", "--rootdir", str(folder)),
     ]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *arguments],
+        [*PYTEST, *arguments],
         cwd=folder,
         env={
             **{name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")},

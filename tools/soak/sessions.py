@@ -115,7 +115,7 @@ def judged(records: list[Record]) -> list[Growth]:
 
 def _session(project: Path, environ: dict[str, str], *, saves: bool) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "unwatched", "--rootdir", str(project)]
-    command += ["--tfperf-window=0.1", "--tfperf-rounds=2", f"--tfperf-keep-sessions={KEPT}"]
+    command += ["--tfperf-window=0.1", "--tfperf-wait=0", "--tfperf-rounds=2", f"--tfperf-keep-sessions={KEPT}"]
     command += [f"--tfperf-{name}={project / 'out'}.{name}" for name in ("json", "html", "markdown")]
     command += [f"--junit-xml={project / 'out.xml'}", f"--tfperf-history=sqlite:///{project / 'history.db'}"]
     if saves:

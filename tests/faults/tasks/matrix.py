@@ -31,7 +31,7 @@ OUTCOMES: dict[str, tuple[type[ClusterError], str]] = {
     "forks children": (TaskFailedError, "raised ValueError: the fault"),
 }
 """The error of each fault, and what its first line says."""
-HAS = {"SIGSEGV": "injection.py", "out of native memory": "bad_alloc", "stuck": "stay_for_ever"}
+HAS = {"SIGSEGV": "Segmentation fault", "out of native memory": "bad_alloc", "stuck": "stay_for_ever"}
 """What the end of the victim's log has, beside its last words, of faults that leave something there."""
 
 OF_SERVERS = ("SIGKILL", "SIGSEGV", "SIGSTOP", "exit code 0", "exception", "out of memory", "out of native memory")

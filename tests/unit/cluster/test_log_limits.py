@@ -69,6 +69,34 @@ def test_without_holes_a_large_log_begins_anew(tmp_path: Path, monkeypatch: pyte
     assert log.path.read_text() == "written after it\n"
 
 
+def _crashed(threads: int) -> list[str]:
+    stacks = [f'  File "thread.py", line {line} in thread {number}' for number in range(threads) for line in range(8)]
+    own = ["Current thread 0x1 (most recent call first):", '  File "model.py", line 1 in crash', "Extension modules: "]
+    return [*(f"line {n}" for n in range(90)), "terminate called", "Fatal Python error: Aborted", "", *stacks, *own]
+
+
+@pytest.mark.parametrize("threads", [0, 1, 3, 4, 5, 50])
+def test_of_a_crash_what_came_before_is_shown_and_where_it_was(tmp_path: Path, threads: int) -> None:
+    lines = _crashed(threads)
+    lines[-1] += "numpy, " * 1000
+    (tmp_path / "log").write_text("\n".join(lines) + "\n")
+    text = logs.tail(tmp_path / "log")
+    for part in ("line 89", "terminate called", "Fatal Python error: Aborted", "in crash"):
+        assert part in text
+    assert len(text.splitlines()) == 40
+    assert len(text) <= 16_384
+
+
+def test_the_end_of_long_lines(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("x" * 10_000_000 + "end")
+    assert logs.tail(tmp_path / "log").endswith("xend")
+    assert len(logs.tail(tmp_path / "log")) <= 16_384
+    (tmp_path / "log").write_text(f"{'x' * 10_000}end\n" * 50)
+    lines = logs.tail(tmp_path / "log").splitlines()
+    assert lines
+    assert all(line.endswith("xend") for line in lines)
+
+
 def test_no_link_is_followed(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     _write(victim, LIMIT // PIECE + 1)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 from benchmarks.verdicts import page
-from benchmarks.verdicts.bars import Bar, ahead, better_peers, check
-from benchmarks.verdicts.experiment import FULL, Simulated, Size
+from benchmarks.verdicts.bars import Bar, Cell, ahead, better_peers, check
+from benchmarks.verdicts.experiment import FULL, Simulated, Size, run_again
 from benchmarks.verdicts.gates import IDENTICAL, Slowdown
 from benchmarks.verdicts.peers import PEERS
 from benchmarks.verdicts.simulate import Noise, noises, slowdowns
@@ -33,8 +34,13 @@ def good() -> Simulated:
     return results
 
 
-def failed(results: Simulated) -> list[str]:
-    return [bar.promise for bar in check(results) if not bar.met]
+def bars(results: Simulated, other: Simulated | None = None) -> list[Bar]:
+    """With `other` for the gates that are judged where a peer seems better; else the same again."""
+    return check(results, lambda cells: results if other is None else other)
+
+
+def failed(results: Simulated, other: Simulated | None = None) -> list[str]:
+    return [bar.promise for bar in bars(results, other) if not bar.met]
 
 
 def test_all_are_met() -> None:
@@ -46,7 +52,7 @@ def test_a_setting_without_drift_with_too_many_false_alarms() -> None:
     results[QUIET, IDENTICAL][OWN_NAMES[0]] = Tally(1000, 2, rounds=2900)
     (promise,) = failed(results)
     assert "without drift" in promise
-    figures = next(bar.figures for bar in check(results) if not bar.met)
+    figures = next(bar.figures for bar in bars(results) if not bar.met)
     assert "CV 1 %, no drift, normal, 1 session: 0.20 %" in figures
 
 
@@ -85,6 +91,32 @@ def test_a_peer_that_is_better_on_both(
         results[key]["asv"] += Tally(alone={OWN_NAMES[0]: alone}, silent={OWN_NAMES[0]: silent})
     assert bool(list(better_peers(results))) is listed
     assert (failed(results) == []) is met
+
+
+def test_a_peer_that_was_better_by_chance_is_not_so_of_other_gates() -> None:
+    lucky, asked = good(), []
+    slowdown = Slowdown(0.1, "T(2)")
+    lucky[QUIET, IDENTICAL]["asv"] += Tally(silent={OWN_NAMES[0]: 20})
+    lucky[QUIET, slowdown]["asv"] += Tally(alone={OWN_NAMES[0]: 20})
+
+    def again(cells: Collection[Cell]) -> Simulated:
+        asked.append(set(cells))
+        return good()
+
+    bar = check(lucky, again)[-1]
+    assert bar.met
+    assert asked == [{(QUIET, slowdown)}]
+    assert "beyond chance in 1: asv at CV 1 %, no drift, normal, 1 session (1). So many comparisons" in bar.figures
+    assert bar.figures.endswith("of 4 times as many other gates of these, beyond chance in 0")
+
+
+def test_other_gates_are_not_those_of_before_and_their_number_is_larger() -> None:
+    cell = (Noise(0.1), Slowdown(0.2, "both"))
+    few = Size(identical=100, slow=50, promised=50, identical_for_slow_peers=5, slow_for_slow_peers=5, shuffles=1)
+    found = run_again({cell}, few, 1, lambda text: None, peers=False)
+    assert set(found) == {cell, (cell[0], IDENTICAL)}
+    assert found[cell][OWN_NAMES[0]].gates == 4 * 50
+    assert found[cell[0], IDENTICAL][OWN_NAMES[0]].gates == 4 * 100
 
 
 def test_where_a_peer_is_ahead_on_one_of_the_two() -> None:
@@ -166,5 +198,5 @@ def test_a_smaller_size_keeps_the_proportions() -> None:
 
 def test_without_peers_nothing_is_said_of_them() -> None:
     alone = {key: {name: tallies[name] for name in OWN_NAMES} for key, tallies in good().items()}
-    assert len(check(alone)) == len(check(good())) - 1
+    assert len(bars(alone)) == len(bars(good())) - 1
     assert failed(alone) == []

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -148,7 +149,8 @@ def soak(
 
     Without `preload` tasks are fresh interpreters: for kinds without TensorFlow.
     """
-    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+    folder = tempfile.mkdtemp(prefix="soak-")  # a TemporaryDirectory would go with the exit handlers, and all in it
+    try:
         # For this process too: the logs, and what in-process clusters write, are in there then.
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         os.environ[census.MARK] = mark = uuid.uuid4().hex
@@ -158,6 +160,8 @@ def soak(
             one.run(kinds, count, leaks, out)
         out.seek(0)
         return judged([Record(**json.loads(line)) for line in out]) + one.left()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def judged(records: Sequence[Record]) -> list[Growth]:

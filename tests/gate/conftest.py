@@ -52,7 +52,9 @@ class Gate:
 
 def run_pytest(folder: Path, args: Sequence[str]) -> subprocess.CompletedProcess[str]:
     command = [*PYTEST, "--rootdir", str(folder), *args]
-    env = {**os.environ, "PYTHONPATH": python_path()}
+    # No worker of the pytest-xdist that this test may run in: pytest-benchmark would write nothing there.
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+    env = {**outside, "PYTHONPATH": python_path()}
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False)
 
 

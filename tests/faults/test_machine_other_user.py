@@ -185,7 +185,7 @@ def plant(name, target):
 
 print("ready", flush=True)
 while not os.path.exists(f"{shared}/over"):
-    for name in os.listdir(shared):
+    for name in set(os.listdir(shared)) - {"over"}:
         path = f"{shared}/{name}"
         try:
             if os.lstat(path).st_uid == os.getuid():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,18 @@ from tests.faults.parents import ONE, Parent, parent
 from tests.unit.against.repository import commit, git, new_repository, worktrees
 
 REPORTS = ("--tfperf-json=report.json", "--tfperf-markdown=report.md")
+
+
+@pytest.fixture(autouse=True)
+def signals_as_in_a_shell() -> Iterator[None]:
+    """What nohup, or a shell's background, has this process ignore, the sessions that it starts would ignore too."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in handlers.items():
+        if handler is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def repository(one: Parent) -> Path:

@@ -25,6 +25,8 @@ def _headline(error: BaseException) -> str:
 def test_one_that_dies_while_others_still_run(number: signal.Signals, tmp_path: Path) -> None:
     def run(task: Any, release: Path) -> None:
         task.phase("at work")
+        # Whoever finishes is killed at once: not before the other is at work too.
+        task.exchange("at work", None, [TaskId("worker", 0), TaskId("worker", 1)])
         if task.id.index == 0:
             wait_until(release.exists, "never")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -197,7 +198,10 @@ def test_a_process_that_a_session_has_forked_holds_nothing(devices: list[Path], 
 
 
 def _open_in(pid: int, devices: list[Path]) -> set[str]:
-    links = {os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()}
+    links = set()
+    for path in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            links.add(os.readlink(path))
     return links & {str(device.resolve()) for device in devices}
 
 

@@ -100,7 +100,8 @@ def test_a_wall_clock_that_jumps(jumping: Path, tmp_path: Path) -> None:
         assert f"PASSED {name}" in _outcomes(done.stdout), done.stdout + done.stderr
     if "PASSED test_together[2]" not in _outcomes(done.stdout):
         assert "ERROR test_together[2]" in _outcomes(done.stdout), done.stdout
-        assert re.search("heartbeat timeout|errors_impl.UnavailableError", done.stdout), done.stdout
+        # TensorFlow's two ways to say it, by who notices first.
+        assert re.search("heartbeat timeout|stopped sending heartbeats", done.stdout), done.stdout
     assert len(windows(folder)) >= 15
     for start, end, steps in windows(folder):
         # A step waits for SECONDS: it can take longer on a busy machine, but no jump may make it shorter, or hours.

@@ -19,11 +19,15 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
-from tools.soak import census, session, sessions
-from tools.soak.clusters import KINDS, LIGHT
-from tools.soak.growth import Growth
+from tools.soak import census
+from tools.soak.kinds import KINDS, LIGHT
 from tools.soak.leaks import LEAKS, NEED_NAMESPACES
+
+if TYPE_CHECKING:
+    # Not before a soak has moved into its namespaces: NumPy starts threads, and a process that has any is not let in.
+    from tools.soak.growth import Growth
 
 MIX = ("plain", "raises", "converted", "ps", "in_process", "dies", "plain", "ring", "linked", "hangs", "ps_async")
 """What a session of many clusters has of each kind."""
@@ -49,30 +53,38 @@ def main() -> int:
     parser.add_argument("--records", type=Path, help="file for a line of JSON for each")
     given = parser.parse_args()
     if given.what == "judge":
-        records = [json.loads(line) for line in given.records.read_text().splitlines()]
-        if "kind" in records[0]:
-            return tell(session.judged([session.Record(**one) for one in records]))
-        return tell(sessions.judged([sessions.Record(**one) for one in records]))
-    path = given.records or Path(tempfile.mkstemp(prefix="soak-", suffix=".jsonl")[1])
-    try:
-        with path.open("w+") as out:
-            if given.what == "sessions":
-                if set(given.leak) - {"file"}:
-                    parser.error("sessions leak files only: --leak file")
-                return tell(sessions.run(given.count or 50, out, leaks=bool(given.leak)))
-            isolated = census.alone()
-            if not isolated:
-                print("This kernel gives no namespaces: shared memory and semaphores are not counted.")
-                if set(given.leak) & set(NEED_NAMESPACES):
-                    parser.error(f"only in namespaces: --leak {' '.join(NEED_NAMESPACES)}")
-            preload = () if set(given.kinds) <= set(LIGHT) else ("tensorflow",)
-            leaks = [LEAKS[name] for name in given.leak]
-            return tell(
-                session.soak(given.kinds, given.count or 500, out, leaks=leaks, isolated=isolated, preload=preload)
-            )
-    finally:
         if given.records is None:
-            path.unlink()
+            parser.error("judge needs --records")
+        return tell(judged(given.records))
+    if given.what == "sessions" and set(given.leak) - {"file"}:
+        parser.error("sessions leak files only: --leak file")
+    isolated = given.what == "clusters" and census.alone()
+    if given.what == "clusters" and not isolated:
+        print("This kernel gives no namespaces: shared memory and semaphores are not counted.")
+        if set(given.leak) & set(NEED_NAMESPACES):
+            parser.error(f"only in namespaces: --leak {' '.join(NEED_NAMESPACES)}")
+    with given.records.open("w+") if given.records else tempfile.TemporaryFile("w+") as out:
+        return tell(soak(given, out, isolated=isolated))
+
+
+def judged(records: Path) -> list[Growth]:
+    """What earlier records say."""
+    from tools.soak import clusters, sessions
+
+    lines = [json.loads(line) for line in records.read_text().splitlines()]
+    if "kind" in lines[0]:
+        return clusters.judged([clusters.Record(**one) for one in lines])
+    return sessions.judged([sessions.Record(**one) for one in lines])
+
+
+def soak(given: argparse.Namespace, out: IO[str], *, isolated: bool) -> list[Growth]:
+    from tools.soak import clusters, sessions
+
+    if given.what == "sessions":
+        return sessions.run(given.count or 50, out, leaks=bool(given.leak))
+    preload = () if set(given.kinds) <= set(LIGHT) else ("tensorflow",)
+    leaks = [LEAKS[name] for name in given.leak]
+    return clusters.soak(given.kinds, given.count or 500, out, leaks=leaks, isolated=isolated, preload=preload)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import os
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,8 @@ from pytest_tfperf.cluster import namespace
 
 MARK = "TFPERF_SOAK"
 """Variable that marks the processes of one soak."""
+PATIENCE = 10.0
+"""Seconds to wait for what is about to end, after the last cluster and after every session."""
 _NEW_MOUNTS, _NEW_IPC = 0x20000, 0x08000000
 _PRIVATE_RECURSIVE = (1 << 18) | (1 << 14)
 
@@ -41,7 +44,10 @@ def alone() -> bool:
     """
     if not namespace.available():
         return False
-    namespace.enter()
+    try:
+        namespace.enter()
+    except OSError:  # of a process that has threads, whoever is not root
+        return False
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_NEW_MOUNTS | _NEW_IPC) != 0:
         return False
@@ -61,6 +67,14 @@ def marked(mark: str) -> list[int]:
     while more := {pid for pid, parent in parents.items() if parent in found | {os.getpid()}} - found:
         found |= more
     return sorted(found - {os.getpid()})
+
+
+def still_there(mark: str, patience: float) -> list[int]:
+    """Those that have not ended by themselves within so many seconds."""
+    deadline = time.monotonic() + patience
+    while (found := marked(mark)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
 
 
 def take(mark: str, folders: dict[str, Path], supervisor: int | None, *, isolated: bool) -> Census:

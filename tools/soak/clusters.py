@@ -1,162 +1,203 @@
-"""Clusters one after the other in one session, of every kind, some of which fail on purpose."""
+"""One session of many clusters, with a census after each, and the judgement of them all."""
 
 from __future__ import annotations
 
+import atexit
 import gc
+import itertools
+import json
 import os
-import signal
+import resource
+import shutil
+import tempfile
 import time
+import uuid
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
 
-from pytest_tfperf.cluster import ClusterLauncher, on_hosts, placements, start_in_process
-from pytest_tfperf.config import MeasurementPolicy
-from pytest_tfperf.errors import ClusterTimeoutError, TaskDiedError, TaskFailedError
-from pytest_tfperf.measurement.job import Job, measure
-from pytest_tfperf.records.link import Link
-from pytest_tfperf.records.task import Layout, TaskId
-from pytest_tfperf.strategies import registry as strategies
-from pytest_tfperf.workloads import registry as workloads
+from pytest_tfperf.cluster import ClusterLauncher
+from tools.soak import census
+from tools.soak.census import Census
+from tools.soak.control import TIME_BOUND, control, seconds_of
+from tools.soak.growth import Growth, judge_count, judge_slope, judge_time
+from tools.soak.kinds import KINDS, turns
 
-DEADLINE = 300.0
-"""Seconds that no cluster comes near, however busy the machine."""
-_PAIR = (TaskId("worker", 0), TaskId("worker", 1))
-
-Kind = Callable[[ClusterLauncher], None]
-
-
-def talk(task: Any) -> int:
-    """Without TensorFlow: workers exchange something, anyone else waits for them."""
-    if task.id.type != "worker":
-        task.wait_for_release()
-        return 0
-    return len(task.exchange("here", bytes(1000), _PAIR))
+MIB_BOUND, OBJECTS_BOUND = 1.0, 100.0
+"""Largest growth per 100 clusters that is none: 10 KiB and an object a cluster."""
+IN_PROCESS_MIB_BOUND, IN_PROCESS_OBJECTS_BOUND = 10.0, 300.0
+"""The same for pytest's own process where TensorFlow runs in it: its sessions and threads keep some of what they took,
+without this plugin too (`docs/reliability.md`)."""
+SIZE_WARM_UP = 0.1
+"""Share of the clusters after which sizes count, if that is more than a turn of all kinds, after which counts do: in
+them TensorFlow, Python and the allocator take what they keep."""
+_SETTLE = 0.3
+"""Seconds to wait for threads and sockets that are about to end, between two clusters."""
 
 
-def convert(task: Any) -> float:
-    """A function with a loop over a tensor, which AutoGraph writes into a file."""
-    import tensorflow as tf
+@dataclass(frozen=True)
+class Record:
+    """One cluster."""
 
-    @tf.function  # type: ignore[untyped-decorator, unused-ignore]
-    def summed(count):  # type: ignore[no-untyped-def]
-        total = tf.constant(0)
-        for index in tf.range(count):
-            total += index
-        return total
-
-    return float(summed(tf.constant(4)))
-
-
-def plain(launcher: ClusterLauncher) -> None:
-    with launcher.start(placements(Layout(workers=2))) as cluster:
-        assert set(cluster.run(talk, timeout=DEADLINE).values()) == {2}
+    index: int
+    kind: str
+    seconds: float
+    processor: float
+    """Seconds of processor time that it took in all processes."""
+    control: float
+    """Seconds that a small program took just before."""
+    counts: Mapping[str, int]
+    sizes: Mapping[str, float]
+    load: float
 
 
-def converted(launcher: ClusterLauncher) -> None:
-    with launcher.start(placements(Layout(workers=2))) as cluster:
-        assert set(cluster.run(convert, timeout=DEADLINE).values()) == {6.0}
+class Soak:
+    """A launcher, and what is counted around it."""
+
+    def __init__(self, launcher: ClusterLauncher, temporary: Path, mark: str, *, isolated: bool) -> None:
+        self._launcher = launcher
+        self._temporary = temporary
+        self._mark = mark
+        self._isolated = isolated
+
+    def run(
+        self,
+        kinds: Sequence[str],
+        count: int,
+        leaks: Sequence[Callable[[int], None]],
+        out: IO[str],
+    ) -> None:
+        """Start `count` clusters and write a record of each to `out`, for what is kept here would be a growth."""
+        first: Census | None = None
+        last: Census | None = None
+        for index, kind in enumerate(turns(kinds, count)):
+            before_it = control()
+            before = self._processor()
+            seconds = seconds_of(lambda kind=kind, index=index: self._one(kind, index, leaks))  # type: ignore[misc]
+            processor = self._processor() - before
+            at_end = index == count - 1
+            now = self._settled(first if at_end else last, census.PATIENCE if at_end else _SETTLE)
+            load = os.getloadavg()[0]
+            out.write(
+                json.dumps(asdict(Record(index, kind, seconds, processor, before_it, now.counts, now.sizes, load)))
+            )
+            out.write("\n")
+            out.flush()
+            if index < len(kinds):
+                first = now
+            elif last is not None:
+                _tell(index, kind, last, now)
+            last = now
+
+    def left(self) -> list[Growth]:
+        """What is left once the launcher is closed and this process is about to end."""
+        atexit._run_exitfuncs()
+        processes = [str(pid) for pid in census.still_there(self._mark, census.PATIENCE)]
+        files = sorted(str(path.relative_to(self._temporary)) for path in self._temporary.rglob("*"))
+        found = {"processes": processes, "files in TMPDIR": files}
+        return [
+            Growth(f"{name} after the session", "grew" if some else "flat", 0, len(some), ", ".join(some[:5]) or "0")
+            for name, some in found.items()
+        ]
+
+    def _one(self, kind: str, index: int, leaks: Sequence[Callable[[int], None]]) -> None:
+        KINDS[kind](self._launcher)
+        for leak in leaks:
+            leak(index)
+
+    def _settled(self, before: Census | None, patience: float) -> Census:
+        deadline = time.monotonic() + patience
+        while True:
+            gc.collect()
+            now = self._take()
+            more = before is not None and any(now.counts[name] > before.counts.get(name, 0) for name in now.counts)
+            if not more or time.monotonic() >= deadline:
+                return now
+            time.sleep(0.05)
+
+    def _take(self) -> Census:
+        assert self._launcher.run_dir is not None
+        folders = {"the run folder": self._launcher.run_dir, "TMPDIR": self._temporary}
+        now = census.take(self._mark, folders, self._launcher.supervisor_pid, isolated=self._isolated)
+        now.sizes["objects of pytest"] = len(gc.get_objects())
+        return now
+
+    def _processor(self) -> float:
+        own = resource.getrusage(resource.RUSAGE_SELF)
+        pid = self._launcher.supervisor_pid
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() if pid is not None else []
+        supervised = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # its own, and that of its children
+        return own.ru_utime + own.ru_stime + supervised
 
 
-def with_ps(launcher: ClusterLauncher) -> None:
-    def serve_or_train(task: Any) -> float:
-        import tensorflow as tf
+def soak(
+    kinds: Sequence[str],
+    count: int,
+    out: IO[str],
+    *,
+    leaks: Sequence[Callable[[int], None]] = (),
+    isolated: bool = False,
+    preload: Sequence[str] = ("tensorflow",),
+) -> list[Growth]:
+    """Run it in this process and judge; `out` is an empty file that can be read too.
 
-        if task.id.type == "ps":
-            task.serve()
-            return 2.0
-        server = task.start_server()
-        with tf.Graph().as_default(), tf.device("/job:ps/task:0"), tf.compat.v1.Session(server.target) as session:
-            return float(session.run(tf.constant(1.0) + 1.0))
-
-    with launcher.start(placements(Layout(workers=2, ps=1))) as cluster:
-        assert set(cluster.run(serve_or_train, timeout=DEADLINE).values()) == {2.0}
-
-
-def in_process(launcher: ClusterLauncher) -> None:
-    def compute(task: Any) -> float:
-        import tensorflow as tf
-
-        with tf.Graph().as_default(), tf.device("/job:ps/task:0"), tf.compat.v1.Session(task.target) as session:
-            return float(session.run(tf.constant(20.0) + 1.0))
-
-    with start_in_process(placements(Layout(workers=2, ps=1))) as cluster:
-        assert set(cluster.run(compute, timeout=DEADLINE, tasks=_PAIR).values()) == {21.0}
-
-
-def measured(strategy_name: str) -> Kind:
-    """A run of the plugin's own, as a gate makes it, but for the shorter windows."""
-
-    def run(launcher: ClusterLauncher) -> None:
-        workload, strategy = workloads.get("mlp"), strategies.get(strategy_name)
-        small = {"features": 64, "hidden": 64, "outputs": 8, "batch_size": 8}
-        params, options = workloads.resolve_params(workload, small), strategies.resolve_options(strategy, {})
-        policy = MeasurementPolicy(window_seconds=0.02, windows=2)
-        job = Job(workload, params, strategy.name, options, "cpu", 2, policy)
-        tasks = placements(strategy.layout(2, options))
-        with launcher.start(tasks, compile_cache=True) as cluster:
-            assert any(cluster.run(measure, job, timeout=DEADLINE).values())
-
-    return run
+    Without `preload` tasks are fresh interpreters: for kinds without TensorFlow.
+    """
+    folder = tempfile.mkdtemp(prefix="soak-")  # a TemporaryDirectory would go with the exit handlers, and all in it
+    try:
+        # For this process too: the logs, and what in-process clusters write, are in there then.
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        os.environ[census.MARK] = mark = uuid.uuid4().hex
+        with ClusterLauncher(launcher="auto" if preload else "spawn", preload=preload) as launcher:
+            launcher.wait_until_warm(300)
+            one = Soak(launcher, Path(folder), mark, isolated=isolated)
+            one.run(kinds, count, leaks, out)
+        out.seek(0)
+        return judged([Record(**json.loads(line)) for line in out]) + one.left()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def linked(launcher: ClusterLauncher) -> None:
-    if launcher.links_unavailable():
-        return
-    with launcher.start(on_hosts(placements(Layout(workers=2)), [0, 1]), link=Link.parse("1gbit")) as cluster:
-        cluster.start_sampling()
-        cluster.run(talk, timeout=DEADLINE)
-        assert len(cluster.stop_sampling().hosts) == 2
+def judged(records: Sequence[Record]) -> list[Growth]:
+    """The growth of every quantity after a turn of all kinds, of which there may be one twice."""
+    turn = max(next(index for index, one in enumerate(records) if one.kind == kind) for kind in _kinds(records))
+    kept = records[turn:]
+    found = [judge_count(name, [one.counts[name] for one in kept]) for name in kept[0].counts]
+    sized = records[max(turn, int(len(records) * SIZE_WARM_UP)) :]
+    for name in kept[0].sizes:
+        is_objects = name.startswith("objects")
+        outside, inside = _split([one.sizes[name] for one in sized], [one.kind == "in_process" for one in sized])
+        found.append(judge_slope(name, outside, OBJECTS_BOUND if is_objects else MIB_BOUND))
+        if len(inside) > 1 and "pytest" in name:
+            bound = IN_PROCESS_OBJECTS_BOUND if is_objects else IN_PROCESS_MIB_BOUND
+            found.append(judge_slope(f"{name} by in-process clusters", inside, bound))
+    for name, label in (("seconds", "seconds a cluster"), ("processor", "processor seconds a cluster")):
+        series: defaultdict[str, list[float]] = defaultdict(list)
+        controls: defaultdict[str, list[float]] = defaultdict(list)
+        for one in kept:
+            series[one.kind].append(getattr(one, name))
+            controls[one.kind].append(one.control if name == "seconds" else 1.0)
+        found.append(judge_time(label, series, controls, TIME_BOUND))
+    return found
 
 
-def fails(error: type[Exception], function: Callable[[Any], object], seconds: float = DEADLINE) -> Kind:
-    """A cluster in which worker:1 runs into a fault while the others wait for it."""
-
-    def either(task: Any) -> object:
-        return function(task) if task.id.index == 1 else talk(task)
-
-    def run(launcher: ClusterLauncher) -> None:
-        try:
-            launcher.start(placements(Layout(workers=2))).run(either, timeout=seconds)
-        except error:
-            gc.collect()  # the traceback holds the cluster
-        else:
-            raise AssertionError("the cluster has not failed")
-
-    return run
+def _split(values: Sequence[float], chosen: Sequence[bool]) -> tuple[list[float], list[float]]:
+    """The series as if only those clusters had changed it that are not chosen, and only those that are."""
+    split = [values[0]], [values[0]]
+    for (before, now), is_chosen in zip(itertools.pairwise(values), chosen[1:]):
+        split[is_chosen].append(split[is_chosen][-1] + now - before)
+    return split
 
 
-def _raise(task: Any) -> None:
-    raise ValueError("on purpose")
+def _kinds(records: Sequence[Record]) -> set[str]:
+    return {one.kind for one in records}
 
 
-def _die(task: Any) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _hang(task: Any) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if os.fork() == 0:
-        os.setsid()
-    time.sleep(3600)
-
-
-KINDS: Mapping[str, Kind] = {
-    "plain": plain,
-    "raises": fails(TaskFailedError, _raise),
-    "dies": fails(TaskDiedError, _die),
-    "hangs": fails(ClusterTimeoutError, _hang, seconds=1.0),
-    "converted": converted,
-    "ps": with_ps,
-    "in_process": in_process,
-    "linked": linked,
-    "ring": measured("multi_worker_mirrored"),
-    "ps_async": measured("ps_async"),
-}
-"""The last ones cost most: they are real runs of the plugin."""
-LIGHT = ("plain", "raises", "dies", "hangs")
-"""Kinds that need no TensorFlow."""
-
-
-def turns(kinds: Sequence[str], count: int) -> list[str]:
-    """The kind of each cluster in turn."""
-    return [kinds[index % len(kinds)] for index in range(count)]
+def _tell(index: int, kind: str, last: Census, now: Census) -> None:
+    """Say at once what there is more of, for whoever looks for its cause."""
+    for name, value in now.counts.items():
+        if value > last.counts.get(name, 0):
+            new = [one for one in now.seen.get(name, []) if one not in last.seen.get(name, [])]
+            print(f"cluster {index} ({kind}): {name} {last.counts.get(name, 0)} -> {value} {new[:5]}", flush=True)

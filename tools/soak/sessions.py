@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import IO
 from ruamel.yaml import YAML
 
 from tools.soak import census
+from tools.soak.control import TIME_BOUND, control, seconds_of
 from tools.soak.growth import Answer, Growth, judge_count, judge_slope, judge_time
 
 SUITE = """
@@ -41,8 +41,6 @@ KEPT = 3
 """Saving sessions that a baseline keeps."""
 SAVES_EVERY = 5
 IN_BASELINE = "sessions in the baseline"
-TIME_BOUND = 1.25
-_CONTROL = [sys.executable, "-I", "-S", "-c", "sum(range(1_000_000))"]
 _DEADLINE = 600
 _GATE = Path(__file__).parents[2] / "tests" / "gate"
 """Where the workload with a steady step time is, and the plugin that holds no neighbour against a run."""
@@ -77,13 +75,10 @@ def run(count: int, out: IO[str], *, leaks: bool = False) -> list[Growth]:
         environ = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(temporary), census.MARK: mark}
         records = []
         for index in range(count):
-            began = time.monotonic()
-            subprocess.run(_CONTROL, check=True)
-            control = time.monotonic() - began
-            began = time.monotonic()
-            _session(project, environ, saves=index % SAVES_EVERY == 0)
-            seconds = time.monotonic() - began
-            records.append(_record(index, seconds, control, project, temporary, mark))
+            before_it = control()
+            saves = index % SAVES_EVERY == 0
+            seconds = seconds_of(lambda saves=saves: _session(project, environ, saves=saves))  # type: ignore[misc]
+            records.append(_record(index, seconds, before_it, project, temporary, mark))
             out.write(json.dumps(asdict(records[-1])) + "\n")
             out.flush()
         return judged(records)
@@ -126,11 +121,11 @@ def _session(project: Path, environ: dict[str, str], *, saves: bool) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _record(index: int, seconds: float, control: float, project: Path, temporary: Path, mark: str) -> Record:
+def _record(index: int, seconds: float, before_it: float, project: Path, temporary: Path, mark: str) -> Record:
     (baseline,) = (project / "baselines").glob("*/*.yaml")
     document = YAML(typ="safe").load(baseline)
     counts = {
-        "processes left": len(census.marked(mark)),
+        "processes left": len(census.still_there(mark, census.PATIENCE)),
         "files in the project": len(list(project.rglob("*"))),
         "files in pytest's cache": len(list((project / ".pytest_cache").rglob("*"))),
         "files in TMPDIR": len(list(temporary.rglob("*"))),
@@ -150,7 +145,7 @@ def _record(index: int, seconds: float, control: float, project: Path, temporary
             for name in sorted(tables)
             if name in ("tfperf_sessions", "tfperf_environments", "tfperf_arms", "tfperf_runs")
         }
-    return Record(index, seconds, control, counts, kilobytes, rows)
+    return Record(index, seconds, before_it, counts, kilobytes, rows)
 
 
 def _bytes(path: Path) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_tfperf.against.command import Invocation
+from pytest_tfperf.against.git import find_revision, top_of_checkout
 from pytest_tfperf.errors import OtherSideError, UsageError
 from pytest_tfperf.fixtures import ARM, SESSION
 
@@ -23,6 +24,15 @@ def note_project_options(early_config: pytest.Config, parser: pytest.Parser, arg
     """Remember them before the conftests are loaded, after which nobody can tell them from others."""
     namespace = copy.copy(early_config.known_args_namespace)
     early_config.stash[_PROJECT] = parser.parse_known_and_unknown_args(list(args), namespace)[1]
+
+
+def check_revision(config: pytest.Config) -> None:
+    """Raises pytest.UsageError where there is no such revision: nobody waits for his turn to be told that."""
+    perf = config.stash[SESSION].config
+    try:
+        find_revision(top_of_checkout(perf.root), perf.against)
+    except (UsageError, OtherSideError) as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def oppose(session: pytest.Session) -> None:

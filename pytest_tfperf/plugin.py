@@ -131,6 +131,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         raise pytest.UsageError(str(error)) from None
     if arms and not session.config.option.collectonly and not hasattr(session.config, "workerinput"):
         perf.begin()
+        if perf.config.against:
+            handover.check_revision(session.config)
         perf.take_turn()
         if perf.config.against:
             handover.oppose(session)

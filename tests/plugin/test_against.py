@@ -8,6 +8,7 @@ import pytest
 
 from pytest_tfperf import handover
 from pytest_tfperf.fixtures import SESSION
+from pytest_tfperf.session import PerfSession
 from tests.unit.against.repository import new_repository, worktrees
 
 SUITE = """
@@ -47,8 +48,9 @@ def test_outside_of_a_repository(pytester: pytest.Pytester) -> None:
     assert "Traceback" not in str(result.stderr)
 
 
-def test_an_unknown_revision(pytester: pytest.Pytester) -> None:
+def test_an_unknown_revision(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     new_repository(pytester.path, {"test_a.py": SUITE})
+    monkeypatch.setattr(PerfSession, "take_turn", lambda session: pytest.fail("it has waited for its turn"))
     result = pytester.runpytest("--tfperf-against=no-such")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--tfperf-against no-such: no such commit in*"])

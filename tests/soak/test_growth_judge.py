@@ -9,9 +9,8 @@ import pytest
 
 from tools.soak.growth import judge_count, judge_slope, judge_time
 
-RANDOM = np.random.default_rng(7)
 STEP = [100.0] * 100 + [120.0] * 100
-NOISY = 100 + RANDOM.normal(0, 2, 200)
+NOISY = 100 + np.random.default_rng(7).normal(0, 2, 200)
 LEAK = 100 + 0.05 * np.arange(200)
 
 
@@ -46,12 +45,12 @@ def test_a_count_says_how_much() -> None:
         (NOISY, "flat"),
         (STEP, "flat"),
         (LEAK, "grew"),
-        (LEAK + RANDOM.normal(0, 2, 200), "grew"),
+        (LEAK + np.random.default_rng(8).normal(0, 2, 200), "grew"),
         (LEAK[::-1], "flat"),
         (np.where(np.arange(200) % 40 == 0, 500.0, NOISY), "flat"),
         (100 + 20 * (1 - np.exp(-np.arange(200) / 20)), "flat"),
         (100 + 2.0 * (np.arange(200) // 40), "grew"),
-        (RANDOM.normal(100, 30, 40), "undecided"),
+        (np.random.default_rng(9).normal(100, 30, 40), "undecided"),
         ([100.0] * 5, "undecided"),
     ],
     ids=["flat", "noisy", "step", "leak", "noisy leak", "falls", "odd values", "fills", "stairs", "too noisy", "few"],
@@ -65,12 +64,15 @@ def test_a_size_says_how_much_and_its_bound() -> None:
     assert judge_slope("RSS", list(LEAK), 1.0).text == "+5 [+5, +5] per 100, bound 1"
 
 
-def time_of(slowing: float, load: float, noise: float = 0.1, count: int = 60) -> tuple[list[float], list[float]]:
+def time_of(
+    slowing: float, load: float, seed: int, noise: float = 0.1, count: int = 60
+) -> tuple[list[float], list[float]]:
     """Seconds, and the control's, where clusters slow down by a factor and the machine's load does too."""
+    random = np.random.default_rng(seed)
     rises = np.linspace(0.0, 1.0, count)
     busy = load**rises
-    seconds = 0.5 * slowing**rises * busy * RANDOM.lognormal(0, noise, count)
-    return list(seconds), list(0.02 * busy * RANDOM.lognormal(0, noise, count))
+    seconds = 0.5 * slowing**rises * busy * random.lognormal(0, noise, count)
+    return list(seconds), list(0.02 * busy * random.lognormal(0, noise, count))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,7 @@ def time_of(slowing: float, load: float, noise: float = 0.1, count: int = 60) ->
     ids=["flat", "a machine that gets busy", "one that gets quiet", "slower", "slower on one that gets busy"],
 )
 def test_times(slowing: float, load: float, answer: str) -> None:
-    quick, slow = time_of(slowing, load), time_of(slowing, load)
+    quick, slow = time_of(slowing, load, seed=1), time_of(slowing, load, seed=2)
     seconds = {"quick": quick[0], "slow": [10 * each for each in slow[0]]}
     grown = judge_time("seconds", seconds, {"quick": quick[1], "slow": slow[1]}, bound=1.25)
     assert grown.answer == answer, grown.text
@@ -90,6 +92,6 @@ def test_too_few_of_every_kind() -> None:
 
 
 def test_one_kind_in_many_that_slows_down_is_not_lost() -> None:
-    slow, steady = time_of(8.0, 1.0), time_of(1.0, 1.0)
+    slow, steady = time_of(8.0, 1.0, seed=1), time_of(1.0, 1.0, seed=2)
     grown = judge_time("seconds", {"a": slow[0], "b": steady[0]}, {"a": slow[1], "b": steady[1]}, 1.25)
     assert grown.answer == "grew", grown.text

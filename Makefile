@@ -27,11 +27,12 @@ unit: $(READY)
 browser: $(READY) $(BROWSER)
 	$(BIN)/python -m pytest -q tests/browser
 
-# Real processes, real TensorFlow, two files at a time; what is about the machine itself has it to itself.
+# Real processes, real TensorFlow, two files at a time; what has times to meet or is about the machine itself has it to
+# itself.
 cluster: $(READY)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/strategies tests/cluster tests/gate tests/faults/tasks \
-		tests/faults/test_parent_*.py tests/soak --durations=25
-	$(BIN)/python -m pytest -q tests/faults/test_machine_*.py --durations=15
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not alone" \
+		tests/strategies tests/cluster tests/gate tests/faults tests/soak --durations=25
+	$(BIN)/python -m pytest -q -m alone tests/cluster tests/gate tests/faults --durations=15
 
 # Every fault of a task in every phase under every strategy; `make test` tries a part of them.
 faults: $(READY)

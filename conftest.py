@@ -2,4 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 pytest_plugins = ["pytester"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "alone: has times to meet, so nothing of ours runs beside it")

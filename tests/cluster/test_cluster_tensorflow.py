@@ -148,6 +148,7 @@ def test_of_many_supervisors_in_turn_the_last_one_stays() -> None:
         assert [one.name for one in launcher.run_dir.glob("supervisor-*")] == ["supervisor-6.log"]
 
 
+@pytest.mark.alone
 def test_a_four_rank_cluster_is_up_within_its_bar(launcher: ClusterLauncher) -> None:
     def first(task: Any) -> int:
         import tensorflow as tf

@@ -95,6 +95,7 @@ def _assert_gone(pids: list[int], namespaces: set[int]) -> None:
     poll(lambda: not namespaces & _namespaces(), f"{namespaces} are gone")
 
 
+@pytest.mark.alone
 def test_a_link_is_as_fast_as_it_says(launcher: ClusterLauncher) -> None:
     two = on_hosts(workers(2), [0, 1])
 
@@ -163,6 +164,7 @@ def test_tasks_of_one_host_do_not_cross_its_link(launcher: ClusterLauncher) -> N
     assert traffic.link == Link.parse("10mbit")
 
 
+@pytest.mark.alone
 def test_tensorflow_crosses_the_link(launcher: ClusterLauncher) -> None:
     floats, steps = 250_000, 5
 

@@ -13,6 +13,8 @@ from tests.faults.machine_gate import arguments, gate, runs, windows
 from tests.faults.machine_places import there
 from tests.gate.steady import SECONDS
 
+pytestmark = pytest.mark.alone
+
 DAY = 86_400
 CLOCK = """
 #define _GNU_SOURCE

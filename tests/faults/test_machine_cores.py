@@ -10,6 +10,8 @@ import pytest
 
 from tests.faults.machine_gate import gate, session
 
+pytestmark = pytest.mark.alone
+
 SUITE = """
 import os
 from pathlib import Path

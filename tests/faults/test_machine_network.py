@@ -13,6 +13,8 @@ import pytest
 
 from tests.faults.machine_places import there
 
+pytestmark = pytest.mark.alone
+
 PROXIES = ("http_proxy", "https_proxy", "grpc_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 

@@ -25,6 +25,8 @@ from tests.faults.machine_gate import SUITE, arguments, gate
 from tests.faults.machine_nobody import SOMEBODY, as_user
 from tests.faults.machine_places import TOP, python_path
 
+pytestmark = pytest.mark.alone
+
 _PIDFD_GETFD = 438
 _PTRACE_SEIZE = 0x4206
 

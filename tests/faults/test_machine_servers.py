@@ -19,6 +19,8 @@ from pytest_tfperf.records.link import Link
 from pytest_tfperf.records.task import TaskId
 from tests.cluster.processes import workers
 
+pytestmark = pytest.mark.alone
+
 W0, W1 = TaskId("worker", 0), TaskId("worker", 1)
 Address = tuple[str, int]
 

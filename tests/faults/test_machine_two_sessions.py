@@ -19,6 +19,8 @@ from tests.cluster.processes import poll
 from tests.faults.machine_gate import begun, gate, windows
 from tests.faults.machine_places import TOP, python_path
 
+pytestmark = pytest.mark.alone
+
 NOBODY = 65_534
 FIRST_CORE = min(os.sched_getaffinity(0))
 PATIENT = """

@@ -22,6 +22,8 @@ from pytest_tfperf.strategies import registry
 from pytest_tfperf.workloads import registry as workloads
 from tests.gate.conftest import Gate
 
+pytestmark = pytest.mark.alone
+
 ALONE = """
 import pytest
 

@@ -12,11 +12,15 @@ from pytest_tfperf.cluster import placements
 from pytest_tfperf.records.task import Layout, TaskPlacement
 
 
-def poll(condition: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
-    """Wait for a condition; fails the test after a deadline that no working system comes near."""
+def poll(condition: Callable[[], bool], what: str | Callable[[], str], seconds: float = 20.0) -> None:
+    """Wait for a condition; fails the test after a deadline that no working system comes near.
+
+    `what`: the condition in words, or what gives them as they are after the wait.
+    """
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, f"still not so after {seconds:g} s: {what}"
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"still not so after {seconds:g} s: {what if isinstance(what, str) else what()}")
         time.sleep(0.01)
 
 

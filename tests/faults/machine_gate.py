@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.faults.machine_places import TOP, python_path, there
+from tests.faults.machine_places import TOP, there
+from tests.gate.environ import environ
 
 QUICK = ("-p", "no:benchmark", "-p", "no:xdist", "-p", "no:timeout", "-p", "unwatched")
 """`unwatched`: what other programs do to a run is not held against it here."""
@@ -40,22 +40,22 @@ def arguments(folder: Path, *more: str, wait: float = 0.0) -> list[str]:
     return ["-m", "pytest", *QUICK, *quick, report, "--rootdir", str(folder), *more, str(folder)]
 
 
-def session(place: str, folder: Path, *more: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def session(place: str, folder: Path, *more: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """A whole session in a place of `machine_places`; it must pass, and leave nothing of its own."""
     temporary = folder / "temporary"
     temporary.mkdir()
-    done = there(place, arguments(folder, *more), TMPDIR=str(temporary), **environ)
+    done = there(place, arguments(folder, *more), TMPDIR=str(temporary), **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert list(temporary.iterdir()) == []
     return done
 
 
-def begun(folder: Path, *more: str, wait: float, output: Path) -> subprocess.Popen[str]:
+def begun(folder: Path, *more: str, wait: float, output: Path, **variables: str) -> subprocess.Popen[str]:
     """A session that goes on beside the test; what it prints is in a file."""
     with output.open("w") as file:
         return subprocess.Popen(
             [sys.executable, *arguments(folder, *more, wait=wait)],
-            cwd=TOP, env={**os.environ, "PYTHONPATH": python_path()}, stdout=file, stderr=file, text=True,
+            cwd=TOP, env=environ(TOP, **variables), stdout=file, stderr=file, text=True,
         )  # fmt: skip
 
 

@@ -18,8 +18,11 @@ import pytest
 
 from pytest_tfperf.cluster import namespace
 from tests.faults.machine_nobody import become
+from tests.gate.environ import environ
 
 TOP = Path(__file__).parents[2]
+NOT_ALLOWED = 77
+"""Exit code where a place cannot be made, as in a container without such rights."""
 _CLONE_NEWNS = 0x00020000
 _MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
 
@@ -43,10 +46,11 @@ def no_ipv6() -> None:
 
 
 def no_loopback_name() -> None:
-    """No name at all, not even localhost: an empty /etc/hosts, and no server to ask."""
+    """No name at all, not even localhost: an empty /etc/hosts, no server to ask, and nobody else who knows it."""
     _private_mounts()
-    for file in ("/etc/hosts", "/etc/resolv.conf"):
-        _mount("/dev/null", file, flags=_MS_BIND)
+    for file in ("/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf"):
+        if os.path.exists(file):
+            _mount("/dev/null", file, flags=_MS_BIND)
     namespace.enter()
 
 
@@ -77,24 +81,25 @@ PLACES: dict[str, Callable[[], None]] = {
 }
 
 
-def there(place: str, command: Sequence[str], **environ: str) -> subprocess.CompletedProcess[str]:
+def there(place: str, command: Sequence[str], **more: str) -> subprocess.CompletedProcess[str]:
     """Run a program of this interpreter in a place; skip where this machine gives no right to make it."""
-    if place in ("ipv6_only", "no_ipv6", "no_loopback_name") and os.geteuid() != 0:
-        pytest.skip("making such a machine needs root")
-    return subprocess.run(
-        [sys.executable, "-m", "tests.faults.machine_places", place, sys.executable, *command],
+    done = subprocess.run(
+        in_place(place, *command),
         cwd=TOP,
-        env={**os.environ, "PYTHONPATH": python_path(), **environ},
+        env=environ(TOP, **more),
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
+    if done.returncode == NOT_ALLOWED:
+        pytest.skip(done.stderr.strip())
+    return done
 
 
-def python_path() -> str:
-    """With this repository and the folder of the workload with a steady step."""
-    return os.pathsep.join(filter(None, (str(TOP), str(TOP / "tests" / "gate"), os.environ.get("PYTHONPATH"))))
+def in_place(place: str, *command: str) -> list[str]:
+    """The command that runs a program of this interpreter there."""
+    return [sys.executable, "-m", "tests.faults.machine_places", place, sys.executable, *command]
 
 
 def run(*command: str) -> str:
@@ -121,5 +126,9 @@ def _check(result: int) -> None:
 
 
 if __name__ == "__main__":
-    PLACES[sys.argv[1]]()
+    try:
+        PLACES[sys.argv[1]]()
+    except OSError as error:
+        print(f"not allowed here: {sys.argv[1]}: {error}", file=sys.stderr)
+        sys.exit(NOT_ALLOWED)
     os.execv(sys.argv[2], sys.argv[2:])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,8 @@ import pytest
 
 from pytest_tfperf.baseline.reading import Reader
 from tests.cluster.processes import poll
+from tests.gate.environ import environ
+from tests.unit.against.repository import new_repository
 
 FAULTS = Path(__file__).parent
 TOP = FAULTS.parents[1]
@@ -106,8 +107,7 @@ class Parent:
         strike: str = "",
         points: str = "",
         wrapper: Sequence[str] = (),
-        limit: Callable[[], None] | None = None,
-        **environ: str,
+        **more: str,
     ) -> Session:
         """Start pytest. `strike` is for struck.py, `points` for points.py; `wrapper` is put before its command."""
         if suite is not None:
@@ -115,13 +115,7 @@ class Parent:
         self.struck.unlink(missing_ok=True)
         plugins = [part for name in PLUGINS for part in ("-p", name)]
         options = ("--tfperf-window=0.1", "--tfperf-wait=0", "--tfperf-rounds=1", f"--rootdir={self.folder}")
-        path = [*self.paths, str(TOP), str(FAULTS), str(TOP / "tests" / "gate"), os.environ.get("PYTHONPATH", "")]
-
-        def prepare() -> None:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever is started in the background of a shell ignores it
-            if limit is not None:
-                limit()
-
+        path = [*self.paths, TOP, FAULTS]
         output = self.folder / "output.txt"
         with output.open("wb") as file:
             process = subprocess.Popen(
@@ -131,16 +125,15 @@ class Parent:
                 stdout=file,
                 stderr=file,
                 start_new_session=True,
-                preexec_fn=prepare,
-                env={
-                    **os.environ,
-                    "TMPDIR": str(self.temporary),
-                    "PYTHONPATH": os.pathsep.join(filter(None, path)),
-                    "TFPERF_STRIKE": strike,
-                    "TFPERF_STRUCK": str(self.struck),
-                    "TFPERF_POINTS": points,
-                    **environ,
-                },
+                preexec_fn=_heed_signals,
+                env=environ(
+                    *path,
+                    TMPDIR=str(self.temporary),
+                    TFPERF_STRIKE=strike,
+                    TFPERF_STRUCK=str(self.struck),
+                    TFPERF_POINTS=points,
+                    **more,
+                ),
             )
         return Session(process, output)
 
@@ -168,6 +161,12 @@ class Parent:
         return sorted(path.stem.rpartition("-")[2] for path in files)
 
 
+def _heed_signals() -> None:
+    """What nohup, or a shell's background, has this process ignore, the session would ignore too."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextmanager
 def parent(tmp_path: Path, *, worktrees: int = 0) -> Iterator[Parent]:
     """A place for sessions, and a check at the end that they left nothing: no process, no file, no half a baseline.
@@ -183,7 +182,8 @@ def parent(tmp_path: Path, *, worktrees: int = 0) -> Iterator[Parent]:
         nothing_is_left(one, worktrees=worktrees)
     finally:
         for process in _with(one.temporary):  # of a test that failed
-            process.kill()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
 def _with(temporary: Path) -> list[psutil.Process]:
@@ -197,11 +197,18 @@ def _with(temporary: Path) -> list[psutil.Process]:
 
 
 def nothing_is_left(one: Parent, *, worktrees: int = 0) -> None:
-    poll(lambda: not one.processes(), f"no process left: {one.processes()}")
-    left = sorted(path.name for path in one.temporary.iterdir())
-    poll(lambda: len(list(one.temporary.iterdir())) == worktrees, f"nothing but {worktrees} worktrees left: {left}")
+    def left() -> list[str]:
+        return sorted(path.name for path in one.temporary.iterdir())
+
+    poll(lambda: not one.processes(), lambda: f"no process left: {one.processes()}")
+    poll(lambda: len(left()) == worktrees, lambda: f"nothing but {worktrees} worktrees left: {left()}")
     assert len(list(one.temporary.glob("pytest-tfperf-against-*"))) == worktrees
     one.baselines()
+
+
+def repository(one: Parent) -> Path:
+    """Its folder as a git repository."""
+    return new_repository(one.folder, {"pytest.ini": "[pytest]\n", ".gitignore": "*.txt\nstruck*\nreport*\n"})
 
 
 def needs(command: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.machine_gate import gate, session
+from tests.faults.machine_places import there
 
 pytestmark = pytest.mark.alone
 
@@ -40,6 +41,12 @@ def cores_of_ranks(place: str, folder: Path, **environ: str) -> tuple[int, set[s
     assert "1 passed" in done.stdout, done.stdout
     found = [path.read_text() for path in notes.iterdir()]
     return len(found), set(found)
+
+
+def test_a_place_that_cannot_be_made_is_skipped() -> None:
+    """As in a container that gives no right to make it."""
+    with pytest.raises(pytest.skip.Exception, match=r"not allowed here: in_group: .*No such file"):
+        there("in_group", ["-c", ""], TEST_CGROUP="/nowhere")
 
 
 def test_one_core(tmp_path: Path) -> None:

@@ -14,14 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tfperf.measurement.device_lock import DeviceLock, core_folders, holder_of
+from pytest_tfperf.measurement.device_lock import DeviceLock, Holder, core_folders, holder_of
 from tests.cluster.processes import poll
 from tests.faults.machine_gate import begun, gate, windows
-from tests.faults.machine_places import TOP, python_path
+from tests.faults.machine_nobody import NOBODY
+from tests.faults.machine_places import TOP
+from tests.gate.environ import environ
 
 pytestmark = pytest.mark.alone
 
-NOBODY = 65_534
 FIRST_CORE = min(os.sched_getaffinity(0))
 PATIENT = """
 import time
@@ -47,10 +48,14 @@ def test_scales(tfperf):
 def test_the_second_session_waits_for_the_first(tmp_path: Path) -> None:
     suite = PATIENT.replace("FOLDER", str(tmp_path))
     first, second = gate(tmp_path / "first", suite), gate(tmp_path / "second", suite)
+    for core in core_folders(os.sched_getaffinity(0), tmp_path):
+        core.mkdir(parents=True)
     with ExitStack() as stack:
 
         def start(folder: Path) -> subprocess.Popen[str]:
-            process = begun(folder, wait=500, output=folder / "output")
+            process = begun(
+                folder, "-p", "own_devices", wait=500, output=folder / "output", TFPERF_TEST_DEVICES=str(tmp_path)
+            )
             stack.enter_context(process)
             stack.callback(process.kill)
             return process
@@ -68,7 +73,7 @@ def test_the_second_session_waits_for_the_first(tmp_path: Path) -> None:
     assert max(end for _, end, _ in windows(first)) < min(start for start, _, _ in windows(second))
 
 
-# Below, locks of real processes on folders of the test's own, which no other session on this machine has.
+# Below, locks of real processes alone; all on folders of the test's own, which no other session on this machine has.
 
 
 @pytest.fixture
@@ -167,8 +172,7 @@ def test_another_user_blocks_nobody(
     said: list[str] = []
     lock.hold(devices, [], seconds=1e6, say=said.append)
     assert said == [
-        f"core 0 is held by pid {holder.pid} of the user nobody, which is not waited for: what it disturbs decides "
-        "nothing"
+        f"core 0 is held by {Holder(holder.pid, NOBODY, '')}, which is not waited for: what it disturbs decides nothing"
     ]
 
 
@@ -238,7 +242,7 @@ def test_a_session_within_a_test_of_another_does_not_wait(devices: list[Path], l
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(inner)],
-        env={**os.environ, "PYTHONPATH": python_path()}, capture_output=True, text=True, timeout=120, check=False,
+        env=environ(TOP), capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

@@ -4,32 +4,15 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cluster.processes import poll
-from tests.faults.parents import ONE, Parent, parent
-from tests.unit.against.repository import commit, git, new_repository, worktrees
+from tests.faults.parents import ONE, parent, repository
+from tests.unit.against.repository import commit, git, worktrees
 
 REPORTS = ("--tfperf-json=report.json", "--tfperf-markdown=report.md")
-
-
-@pytest.fixture(autouse=True)
-def signals_as_in_a_shell() -> Iterator[None]:
-    """What nohup, or a shell's background, has this process ignore, the sessions that it starts would ignore too."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    for number, handler in handlers.items():
-        if handler is signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
-    yield
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
-
-
-def repository(one: Parent) -> Path:
-    return new_repository(one.folder, {"pytest.ini": "[pytest]\n", ".gitignore": "*.txt\nstruck*\nreport*\n"})
 
 
 def test_ctrl_c_while_the_cluster_starts_and_more_while_that_is_handled(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.processes import poll
-from tests.faults.parents import ONE, nothing_is_left, parent
-from tests.faults.test_parent_interrupts import repository
+from tests.faults.parents import ONE, nothing_is_left, parent, repository
 from tests.unit.against.repository import commit, worktrees
 
 

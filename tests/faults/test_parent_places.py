@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.processes import poll
-from tests.faults.parents import ONE, Ended, needs, parent
-from tests.faults.test_parent_interrupts import repository
+from tests.faults.parents import ONE, Ended, needs, parent, repository
 from tests.unit.against.repository import commit, worktrees
 
-MOUNTS = "unshare --mount true"
+MOUNTS = "unshare --mount mount -t tmpfs none /mnt"
 
 
 def with_mounts(script: str) -> tuple[str, ...]:

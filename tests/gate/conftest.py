@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+
+from tests.gate.environ import environ
 
 UNWATCHED = "unwatched"
 """A plugin in this folder."""
@@ -52,15 +53,7 @@ class Gate:
 
 def run_pytest(folder: Path, args: Sequence[str]) -> subprocess.CompletedProcess[str]:
     command = [*PYTEST, "--rootdir", str(folder), *args]
-    # No worker of the pytest-xdist that this test may run in: pytest-benchmark would write nothing there.
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
-    env = {**outside, "PYTHONPATH": python_path()}
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False)
-
-
-def python_path() -> str:
-    """With this folder, so that its plugin is found."""
-    return os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
+    return subprocess.run(command, cwd=folder, env=environ(), capture_output=True, text=True, timeout=600, check=False)
 
 
 def new_gate(tmp_path_factory: pytest.TempPathFactory, name: str) -> Gate:

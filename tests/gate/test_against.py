@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import signal
@@ -20,7 +19,8 @@ from pytest_tfperf.against.command import Invocation
 from pytest_tfperf.against.other_side import OtherSide
 from pytest_tfperf.config import PerfConfig
 from tests.cluster.processes import poll
-from tests.gate.conftest import PYTEST, UNWATCHED, python_path
+from tests.gate.conftest import PYTEST, UNWATCHED
+from tests.gate.environ import environ
 from tests.unit.against.repository import commit, git, new_repository, state, worktrees
 
 SUITE = """
@@ -69,7 +69,7 @@ class Checkout:
 
     @property
     def environ(self) -> dict[str, str]:
-        return {**os.environ, "TMPDIR": str(self.temporary), "PYTHONPATH": python_path()}
+        return environ(TMPDIR=str(self.temporary))
 
     def run(self, *args: str, folder: str = ".") -> subprocess.CompletedProcess[str]:
         return subprocess.run(

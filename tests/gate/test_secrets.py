@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.gate.conftest import PYTEST, SUITE, UNWATCHED, Gate, python_path
+from tests.gate.conftest import PYTEST, SUITE, UNWATCHED, Gate
+from tests.gate.environ import environ
 
 SECRET = "hunter2" + "s3cr3t"
 FAILING = """
@@ -57,14 +57,7 @@ def test_no_secret_is_written_anywhere(fresh: Gate, tmp_path: Path) -> None:
     done = subprocess.run(
         [*PYTEST, *arguments],
         cwd=folder,
-        env={
-            **{name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")},
-            **ENVIRON,
-            "PYTHONPATH": python_path(),
-            "TMPDIR": str(temporary),
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_STEP_SUMMARY": str(summary),
-        },
+        env=environ(**ENVIRON, TMPDIR=str(temporary), GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary)),
         capture_output=True,
         text=True,
         timeout=600,
@@ -97,7 +90,7 @@ def git(folder: Path, *arguments: str) -> None:
 def test_the_environment_command_shows_none(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest_tfperf", "env"],
-        cwd=tmp_path, env={**os.environ, name: SECRET}, capture_output=True, text=True, check=False,
+        cwd=tmp_path, env=environ(**{name: SECRET}), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     # That the second is shown proves that the first could be.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.gate.environ import environ
 from tests.plugin.canned_session import QUICK, suite
 
 TOP = Path(__file__).parents[2]
@@ -25,15 +25,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def session(
-    folder: Path, *arguments: str, limit: Callable[[], None] | None = None, **environ: str
+    folder: Path, *arguments: str, limit: Callable[[], None] | None = None, **more: str
 ) -> subprocess.CompletedProcess[str]:
     """A pytest of its own, whose clusters are made up."""
     command = [sys.executable, "-m", "pytest", "-p", "tests.plugin.canned_session", *QUICK, "--rootdir", str(folder)]
-    path = os.pathsep.join(filter(None, [str(TOP), os.environ.get("PYTHONPATH", "")]))
     return subprocess.run(
         [*command, *arguments, str(folder)],
         cwd=folder, capture_output=True, text=True, timeout=300, check=False,
-        env={**os.environ, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": "", **environ}, preexec_fn=limit,
+        env=environ(TOP, **{"CUDA_VISIBLE_DEVICES": "", **more}), preexec_fn=limit,
     )  # fmt: skip
 
 
@@ -86,7 +85,7 @@ def test_no_folder_for_temporary_files(folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *QUICK, "--rootdir", str(folder), str(folder)],
         cwd=folder, capture_output=True, text=True, timeout=300, check=False,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
+        env=environ(TOP),
     )  # fmt: skip
     assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout
     assert "No folder for logs can be made" in done.stdout + done.stderr

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pytest_tfperf.fixtures import _set_properties
+from tests.gate.environ import environ
 from tests.plugin.canned_session import Canned, suite
 
 IDENTITY = {"workload": "mlp", "strategy": "multi_worker_mirrored", "replicas": "2", "device": "cpu"}
@@ -88,3 +89,14 @@ def test_a_test_that_is_run_once_more_has_its_properties_once() -> None:
     item = SimpleNamespace(user_properties=[("mine", 1), ("tfperf_verdict", "inconclusive")])
     _set_properties(item, (("tfperf_verdict", "unchanged"),))  # type: ignore[arg-type]
     assert item.user_properties == [("mine", 1), ("tfperf_verdict", "unchanged")]
+
+
+def test_a_session_that_a_test_starts_knows_nothing_of_the_job_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its failures, which are meant to be, would be told in the job's own summary."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER"):
+        monkeypatch.setenv(name, "true")
+    monkeypatch.setenv("TF_SOMETHING", "1")
+    made = environ("/folder", GITHUB_ACTIONS="false")
+    assert [name for name in made if name.startswith(("GITHUB_", "PYTEST_"))] == ["GITHUB_ACTIONS"]
+    assert made["TF_SOMETHING"] == "1"
+    assert made["PYTHONPATH"].startswith(f"/folder:{Path(__file__).parents[1] / 'gate'}")

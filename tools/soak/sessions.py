@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from typing import IO
 
 from ruamel.yaml import YAML
 
+from tests.gate.environ import environ
 from tools.soak import census
 from tools.soak.control import TIME_BOUND, control, seconds_of
 from tools.soak.growth import Answer, Growth, judge_count, judge_slope, judge_time
@@ -42,8 +42,7 @@ KEPT = 3
 SAVES_EVERY = 5
 IN_BASELINE = "sessions in the baseline"
 _DEADLINE = 600
-_GATE = Path(__file__).parents[2] / "tests" / "gate"
-"""Where the workload with a steady step time is, and the plugin that holds no neighbour against a run."""
+_TOP = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -71,13 +70,12 @@ def run(count: int, out: IO[str], *, leaks: bool = False) -> list[Growth]:
         (project / "test_suite.py").write_text(SUITE + LEAK * leaks)
         (project / "pytest.ini").write_text("[pytest]\n")
         mark = uuid.uuid4().hex
-        path = os.pathsep.join(filter(None, [str(_GATE), str(_GATE.parents[1]), os.environ.get("PYTHONPATH")]))
-        environ = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(temporary), census.MARK: mark}
+        variables = environ(_TOP, **{"TMPDIR": str(temporary), census.MARK: mark})
         records = []
         for index in range(count):
             before_it = control()
             saves = index % SAVES_EVERY == 0
-            seconds = seconds_of(lambda saves=saves: _session(project, environ, saves=saves))  # type: ignore[misc]
+            seconds = seconds_of(lambda saves=saves: _session(project, variables, saves=saves))  # type: ignore[misc]
             records.append(_record(index, seconds, before_it, project, temporary, mark))
             out.write(json.dumps(asdict(records[-1])) + "\n")
             out.flush()
@@ -108,7 +106,7 @@ def judged(records: list[Record]) -> list[Growth]:
     return found
 
 
-def _session(project: Path, environ: dict[str, str], *, saves: bool) -> None:
+def _session(project: Path, variables: dict[str, str], *, saves: bool) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "unwatched", "--rootdir", str(project)]
     command += ["--tfperf-window=0.1", "--tfperf-wait=0", "--tfperf-rounds=2", f"--tfperf-keep-sessions={KEPT}"]
     command += [f"--tfperf-{name}={project / 'out'}.{name}" for name in ("json", "html", "markdown")]
@@ -116,7 +114,7 @@ def _session(project: Path, environ: dict[str, str], *, saves: bool) -> None:
     if saves:
         command.append("--tfperf-force-save")  # two rounds are too few for it to save by itself
     done = subprocess.run(
-        command, cwd=project, env=environ, capture_output=True, text=True, timeout=_DEADLINE, check=False
+        command, cwd=project, env=variables, capture_output=True, text=True, timeout=_DEADLINE, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

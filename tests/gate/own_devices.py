@@ -1,0 +1,15 @@
+"""A pytest plugin for suites that tests run: their sessions lock folders of the test's own for the machine's cores.
+
+TFPERF_TEST_DEVICES says where, so that no other session of this user is waited for.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+from pytest_tfperf import session
+from pytest_tfperf.measurement.device_lock import core_folders
+
+session.core_folders = functools.partial(core_folders, root=Path(os.environ["TFPERF_TEST_DEVICES"]))  # type: ignore[assignment]

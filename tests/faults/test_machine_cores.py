@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.control_groups import control_group
 from tests.faults.machine_gate import gate, session
 from tests.faults.machine_places import there
 
@@ -59,24 +60,10 @@ def group() -> Iterator[Path]:
     """A control group of this test's own, that is granted as much time as one core has."""
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("needs two cores, so that one can be granted")
-    for top, name, text in (
-        ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "100000"),
-        ("/sys/fs/cgroup", "cpu.max", "100000 100000"),
-    ):
-        folder = Path(top) / f"pytest-tfperf-test-{os.getpid()}"
-        try:
-            folder.mkdir()
-        except OSError:
-            continue
-        try:
-            (folder / name).write_text(text)
-            yield folder
-            return
-        except OSError:
-            continue
-        finally:
-            folder.rmdir()  # which works only where no process is left in it
-    pytest.skip("this machine gives no right to make a control group with a quota")
+    with control_group("cpu", {"cpu.cfs_quota_us": "100000", "cpu.max": "100000 100000"}) as group:
+        if group is None:
+            pytest.skip("this machine gives no right to make a control group with a quota")
+        yield group
 
 
 def test_a_container_that_has_less_than_it_claims(group: Path, tmp_path: Path) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.cluster.processes import poll
+from tests.faults.control_groups import control_group
 from tests.faults.parents import ONE, Ended, needs, parent, repository
 from tests.unit.against.repository import commit, worktrees
 
@@ -163,25 +161,6 @@ def test_few_files_can_be_opened(tmp_path: Path) -> None:
         assert ended.output.count("No more files can be opened: raise the limit") >= len(failures)
 
 
-@contextmanager
-def few_processes() -> Iterator[Path]:
-    """A cgroup that counts processes and threads: root heeds it, as it heeds no RLIMIT_NPROC."""
-    own = [line.partition("::")[2] for line in Path("/proc/self/cgroup").read_text().splitlines() if "::" in line]
-    for root in (Path("/sys/fs/cgroup/pids"), *(Path(f"/sys/fs/cgroup{path}") for path in own)):
-        group = root / f"tfperf-test-{os.getpid()}"
-        try:
-            group.mkdir()
-        except OSError:
-            continue
-        try:
-            if (group / "pids.max").exists():
-                yield group
-                return
-        finally:
-            group.rmdir()
-    pytest.skip("no cgroup can be made here that counts processes")
-
-
 FORKS_TWO = """
 def test_two(tf_cluster):
     tf_cluster(workers=2)
@@ -190,8 +169,13 @@ NO_MORE = "No more processes can be started"
 
 
 def test_few_processes_can_be_started(tmp_path: Path) -> None:
-    """Too few for the zygote; for a task; for two tasks, or for TensorFlow's threads in one."""
-    with parent(tmp_path) as one, few_processes() as group:
+    """Too few for the zygote; for a task; for two tasks, or for TensorFlow's threads in one.
+
+    By a control group: root heeds it, as it heeds no RLIMIT_NPROC.
+    """
+    with parent(tmp_path) as one, control_group("pids", {"pids.max": "max"}) as group:
+        if group is None:
+            pytest.skip("no control group can be made here that counts processes")
         # Before Python: it starts no process of its own.
         wrapper = ("sh", "-c", f"echo $$ > '{group}/cgroup.procs' && exec \"$@\"", "sh")
 

@@ -115,7 +115,6 @@ class Parent:
         self.struck.unlink(missing_ok=True)
         plugins = [part for name in PLUGINS for part in ("-p", name)]
         options = ("--tfperf-window=0.1", "--tfperf-wait=0", "--tfperf-rounds=1", f"--rootdir={self.folder}")
-        path = [*self.paths, TOP, FAULTS]
         output = self.folder / "output.txt"
         with output.open("wb") as file:
             process = subprocess.Popen(
@@ -127,7 +126,9 @@ class Parent:
                 start_new_session=True,
                 preexec_fn=_heed_signals,
                 env=environ(
-                    *path,
+                    *self.paths,
+                    TOP,
+                    FAULTS,
                     TMPDIR=str(self.temporary),
                     TFPERF_STRIKE=strike,
                     TFPERF_STRUCK=str(self.struck),

@@ -13,17 +13,16 @@ import signal
 import time
 from types import FrameType
 
+from steady import SECONDS, stepping  # type: ignore[import-not-found]
+
 from pytest_tfperf import workload
 
-SECONDS = 0.02
 _STEPS = 12
 """Steps before a strike: it is in the warm-up or in the timed windows by then."""
 
 
 @workload("struck")
 def struck(batch_size: int = 8) -> object:
-    import tensorflow as tf
-
     strike("build")
     steps = 0
 
@@ -34,15 +33,7 @@ def struck(batch_size: int = 8) -> object:
             strike("step")
         time.sleep(SECONDS)
 
-    class Model(tf.Module):  # type: ignore[misc]
-        def __init__(self) -> None:
-            self.weights = tf.Variable(tf.ones([4, 1]))
-
-        def __call__(self, x: object) -> object:
-            tf.py_function(wait, [], [])
-            return x @ self.weights
-
-    return Model(), lambda y, out: tf.reduce_mean((y - out) ** 2), (tf.ones([batch_size, 4]), tf.ones([batch_size, 1]))
+    return stepping(wait, batch_size)
 
 
 def strike(when: str) -> None:

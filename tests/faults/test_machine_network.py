@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.processes import poll
 from tests.faults.machine_places import there
 
 pytestmark = pytest.mark.alone
@@ -76,9 +77,4 @@ def test_proxies_for_everything(proxy: tuple[str, list[str]]) -> None:
     assert came == []
     with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))):
         pass  # the list can have somebody
-    deadline = threading.Event()
-    for _ in range(200):
-        if came:
-            break
-        deadline.wait(0.1)
-    assert len(came) == 1
+    poll(lambda: len(came) == 1, lambda: f"one has come, and nobody else: {came}")

@@ -9,7 +9,8 @@ import functools
 import os
 from pathlib import Path
 
-from pytest_tfperf import session
+import pytest_tfperf.session
 from pytest_tfperf.measurement.device_lock import core_folders
 
-session.core_folders = functools.partial(core_folders, root=Path(os.environ["TFPERF_TEST_DEVICES"]))  # type: ignore[assignment]
+_OWN = functools.partial(core_folders, root=Path(os.environ["TFPERF_TEST_DEVICES"]))
+setattr(pytest_tfperf.session, "core_folders", _OWN)  # noqa: B010

@@ -8,6 +8,7 @@ are right, but a test of what a verdict says cannot wait for a quiet machine.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from pytest_tfperf import workload
 
@@ -16,6 +17,11 @@ SECONDS = 0.02
 
 @workload("steady")
 def steady(batch_size: int = 8, width: int = 4, seconds: float = SECONDS) -> object:
+    return stepping(lambda: time.sleep(seconds), batch_size, width)
+
+
+def stepping(wait: Callable[[], None], batch_size: int = 8, width: int = 4) -> object:
+    """A model that calls `wait` in every step."""
     import tensorflow as tf
 
     class Model(tf.Module):  # type: ignore[misc]
@@ -23,7 +29,7 @@ def steady(batch_size: int = 8, width: int = 4, seconds: float = SECONDS) -> obj
             self.weights = tf.Variable(tf.ones([width, 1]))
 
         def __call__(self, x: object) -> object:
-            tf.py_function(lambda: time.sleep(seconds), [], [])
+            tf.py_function(wait, [], [])
             return x @ self.weights
 
     inputs = tf.ones([batch_size, width]), tf.ones([batch_size, 1])

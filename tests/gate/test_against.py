@@ -36,22 +36,14 @@ TWO = 'strategy="multi_worker_mirrored", replicas=[2], tolerance=0.4'
 OURS = """
 import os, time
 from pytest_tfperf import workload
+from steady import stepping
 
 SECONDS = {seconds}
 
 @workload("ours")
 def ours(batch_size=8):
-    import tensorflow as tf
     {first}
-
-    class Model(tf.Module):
-        def __init__(self):
-            self.w = tf.Variable(tf.random.normal([4, 4], stddev=0.01))
-        def __call__(self, x):
-            tf.py_function(lambda: time.sleep(SECONDS), [], [])  # the reason is in steady.py
-            return x @ self.w
-
-    return Model(), lambda y, out: tf.reduce_mean((y - out) ** 2), (tf.ones([batch_size, 4]),) * 2
+    return stepping(lambda: time.sleep(SECONDS), batch_size)
 """
 FAST = OURS.format(seconds=0.02, first="pass")
 SLOW = OURS.format(seconds=0.08, first="pass")
@@ -100,7 +92,7 @@ def checkout(tmp_path: Path) -> Iterator[Checkout]:
     files = {"pytest.ini": "[pytest]\n", "test_ours.py": SUITE.format(marker=ONE), "ours.py": FAST}
     one = Checkout(new_repository(tmp_path / "repository", files), temporary)
     yield one
-    poll(lambda: not one.processes(), f"no process left: {one.processes()}")
+    poll(lambda: not one.processes(), lambda: f"no process left: {one.processes()}")
     assert worktrees(one.top) == 1
     assert list(temporary.glob("pytest-tfperf-*")) == []
 

@@ -40,19 +40,19 @@ def _strike(folder: Path) -> None:
 
 def _break_in_timed_region(strike: Callable[[], None]) -> None:
     windows_of, window = Loop.windows_of, Loop.window
-    timed: list[Window] = []
-    begun: list[bool] = []
+    begun, timed = False, 0
 
     def begin(self: Loop, step_seconds: float) -> int:
-        begun.append(True)
+        nonlocal begun
+        begun = True
         return windows_of(self, step_seconds)
 
     def watched(self: Loop, steps: int) -> Window:
-        if begun and len(timed) == 1:
+        nonlocal timed
+        if timed == 1:
             strike()
         result = window(self, steps)
-        if begun:
-            timed.append(result)
+        timed += begun
         return result
 
     Loop.windows_of, Loop.window = begin, watched  # type: ignore[method-assign]

@@ -223,9 +223,8 @@ def faulty() -> object:
     """A small model whose making is a point where a fault can strike."""
     import tensorflow as tf
 
-    from tests.faults.tasks import (
-        injection,
-    )  # a workload's function goes to the tasks by value, with globals of its own
+    # A workload's function goes to the tasks by value, with globals of its own.
+    from tests.faults.tasks import injection
 
     injection.armed[0].reach("setup")
 

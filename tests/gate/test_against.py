@@ -239,6 +239,7 @@ def test_a_repository_that_contains_the_plugin_is_measured_with_its_own(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(checkout.temporary))
+    monkeypatch.setenv("PYTHONPATH", checkout.environ["PYTHONPATH"])
     package = Path(pytest_tfperf.__file__).parent
     shutil.copytree(package, checkout.top / "pytest_tfperf", ignore=shutil.ignore_patterns("__pycache__"))
     commit(checkout.top, {})

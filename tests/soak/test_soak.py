@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.machine_nobody import as_user
+from tests.faults.machine.users import as_user
 from tools.soak import census
 from tools.soak.kinds import KINDS
 from tools.soak.leaks import LEAKS, NEED_NAMESPACES

@@ -10,7 +10,7 @@ from typing import get_args
 from pytest_tfperf.errors import ClusterError, ClusterTimeoutError, TaskDiedError, TaskFailedError
 from pytest_tfperf.records.task import Layout, TaskId
 from pytest_tfperf.strategies import registry as strategies
-from tests.faults.tasks.injection import RESULTS, STRIKES, Phase
+from tests.faults.tasks.strikes import RESULTS, STRIKES, Phase
 
 PHASES: tuple[Phase, ...] = get_args(Phase)
 

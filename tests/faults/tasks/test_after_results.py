@@ -14,7 +14,7 @@ from pytest_tfperf.cluster import ClusterEvent, ClusterLauncher
 from pytest_tfperf.errors import TaskDiedError
 from pytest_tfperf.records.task import TaskId
 from tests.cluster.processes import is_gone, poll, workers
-from tests.faults.tasks.injection import wait_until
+from tests.faults.tasks.strikes import wait_until
 
 
 def _headline(error: BaseException) -> str:

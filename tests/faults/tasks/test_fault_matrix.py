@@ -16,8 +16,9 @@ from pytest_tfperf.measurement.job import Job
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
 from tests.cluster.processes import is_gone, poll
-from tests.faults.tasks.injection import RESULTS, STRIKES, Plan, faulty, measure_with_fault, pids_in
+from tests.faults.tasks.injection import faulty, measure_with_fault
 from tests.faults.tasks.matrix import HAS, OUTCOMES, PHASES, Case, cover, layout_of, product, replicas_of
+from tests.faults.tasks.strikes import RESULTS, STRIKES, Plan, pids_in
 
 POLICY = MeasurementPolicy(window_seconds=0.02, windows=4, warmup_min_steps=4, warmup_max_seconds=20)
 SAID = {

@@ -11,7 +11,7 @@ import pytest
 from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.cluster.logs import LIMIT
 from tests.cluster.processes import workers
-from tests.faults.tasks.injection import LOG_MIB, LOG_ON_DISK, MIB, wait_until, write_a_gigabyte
+from tests.faults.tasks.strikes import LOG_MIB, LOG_ON_DISK, MIB, wait_until, write_a_gigabyte
 
 
 def test_a_gigabyte_is_no_fault(launcher: ClusterLauncher) -> None:

@@ -13,7 +13,7 @@ import pytest
 from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.errors import TaskDiedError, TaskFailedError
 from tests.cluster.processes import is_gone, poll, workers
-from tests.faults.tasks.injection import pids_in
+from tests.faults.tasks.strikes import pids_in
 
 
 @pytest.mark.parametrize("how", ["returns", "raises", "says"])

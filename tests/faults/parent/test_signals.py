@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.processes import poll
-from tests.faults.parents import ONE, parent, repository
+from tests.faults.parent.parents import ONE, parent, repository
 from tests.unit.against.repository import commit, git, worktrees
 
 REPORTS = ("--tfperf-json=report.json", "--tfperf-markdown=report.md")

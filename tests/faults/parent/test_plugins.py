@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.parents import ONE, SUITE, parent
+from tests.faults.parent.parents import ONE, SUITE, parent
 
 
 def test_the_first_failure_ends_the_session(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.machine_gate import arguments, gate, runs, windows
-from tests.faults.machine_places import there
+from tests.faults.machine.gate import arguments, gate, runs, windows
+from tests.faults.machine.places import there
 from tests.gate.steady import SECONDS
 
 pytestmark = pytest.mark.alone

@@ -16,9 +16,9 @@ import pytest
 
 from pytest_tfperf.measurement.device_lock import DeviceLock, Holder, core_folders, holder_of
 from tests.cluster.processes import poll
-from tests.faults.machine_gate import begun, gate, windows
-from tests.faults.machine_nobody import NOBODY
-from tests.faults.machine_places import TOP
+from tests.faults.machine.gate import begun, gate, windows
+from tests.faults.machine.places import TOP
+from tests.faults.machine.users import NOBODY
 from tests.gate.environ import environ
 
 pytestmark = pytest.mark.alone

@@ -20,9 +20,9 @@ from pytest_tfperf.cluster.compile_cache import CompileCache
 from pytest_tfperf.reporting import write_file
 from pytest_tfperf.workloads.cifar_records import records_file
 from tests.cluster.processes import poll, workers
-from tests.faults.machine_gate import SUITE, arguments, gate
-from tests.faults.machine_nobody import SOMEBODY, as_user
-from tests.faults.machine_places import NOT_ALLOWED, TOP, in_place
+from tests.faults.machine.gate import SUITE, arguments, gate
+from tests.faults.machine.places import NOT_ALLOWED, TOP, in_place
+from tests.faults.machine.users import SOMEBODY, as_user
 from tests.gate.environ import environ
 
 pytestmark = pytest.mark.alone

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.processes import poll
-from tests.faults.machine_places import there
+from tests.faults.machine.places import there
 
 pytestmark = pytest.mark.alone
 
@@ -26,7 +26,7 @@ def _ip() -> None:
 
 
 def clusters(place: str, isolation: str, **environ: str) -> dict[str, Any]:
-    done = there(place, ["-m", "tests.faults.machine_cluster", isolation], **environ)
+    done = there(place, ["-m", "tests.faults.machine.clusters", isolation], **environ)
     assert done.returncode == 0, done.stdout + done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     assert found["sums"] == [3.0, 3.0]

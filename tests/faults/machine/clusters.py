@@ -1,6 +1,6 @@
 """A program: starts real clusters of every kind of traffic, and prints what came of them as JSON.
 
-``python -m tests.faults.machine_cluster ISOLATION``
+``python -m tests.faults.machine.clusters ISOLATION``
 """
 
 from __future__ import annotations

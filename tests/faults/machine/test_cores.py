@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.control_groups import control_group
-from tests.faults.machine_gate import gate, session
-from tests.faults.machine_places import there
+from tests.faults.machine.gate import gate, session
+from tests.faults.machine.places import there
 
 pytestmark = pytest.mark.alone
 

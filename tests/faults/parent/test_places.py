@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.processes import poll
 from tests.faults.control_groups import control_group
-from tests.faults.parents import ONE, Ended, needs, parent, repository
+from tests.faults.parent.parents import ONE, Ended, needs, parent, repository
 from tests.unit.against.repository import commit, worktrees
 
 MOUNTS = "unshare --mount mount -t tmpfs none /mnt"

@@ -1,6 +1,6 @@
 """Odd machines, made for one process: network, mount and cgroup of its own, then the command that is to run there.
 
-Started as ``python -m tests.faults.machine_places PLACE COMMAND...``. None of it reaches beyond the process, and the
+Started as ``python -m tests.faults.machine.places PLACE COMMAND...``. None of it reaches beyond the process, and the
 kernel takes it back at its end.
 """
 
@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from pytest_tfperf.cluster import namespace
-from tests.faults.machine_nobody import become
+from tests.faults.machine.users import become
 from tests.gate.environ import environ
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 NOT_ALLOWED = 77
 """Exit code where a place cannot be made, as in a container without such rights."""
 _CLONE_NEWNS = 0x00020000
@@ -99,7 +99,7 @@ def there(place: str, command: Sequence[str], **more: str) -> subprocess.Complet
 
 def in_place(place: str, *command: str) -> list[str]:
     """The command that runs a program of this interpreter there."""
-    return [sys.executable, "-m", "tests.faults.machine_places", place, sys.executable, *command]
+    return [sys.executable, "-m", "tests.faults.machine.places", place, sys.executable, *command]
 
 
 def run(*command: str) -> str:

@@ -80,7 +80,7 @@ def serving(task: Any) -> tuple[bool, list[str], list[str]]:
 FROM_ANOTHER_NAMESPACE = """
 import sys
 from pytest_tfperf.cluster import namespace
-from tests.faults.test_machine_servers import everywhere, reached
+from tests.faults.machine.test_servers import everywhere, reached
 namespace.enter()
 print(reached(everywhere(int(sys.argv[1]))))
 """

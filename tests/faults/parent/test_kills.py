@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.processes import poll
-from tests.faults.parents import ONE, nothing_is_left, parent, repository
+from tests.faults.parent.parents import ONE, nothing_is_left, parent, repository
 from tests.unit.against.repository import commit, worktrees
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.faults.machine_places import TOP, there
+from tests.faults.machine.places import TOP, there
 from tests.gate.environ import environ
 
 QUICK = ("-p", "no:benchmark", "-p", "no:xdist", "-p", "no:timeout", "-p", "unwatched")
@@ -41,7 +41,7 @@ def arguments(folder: Path, *more: str, wait: float = 0.0) -> list[str]:
 
 
 def session(place: str, folder: Path, *more: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A whole session in a place of `machine_places`; it must pass, and leave nothing of its own."""
+    """A whole session in one of `PLACES`; it must pass, and leave nothing of its own."""
     temporary = folder / "temporary"
     temporary.mkdir()
     done = there(place, arguments(folder, *more), TMPDIR=str(temporary), **variables)

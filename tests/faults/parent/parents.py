@@ -20,8 +20,8 @@ from tests.cluster.processes import poll
 from tests.gate.environ import environ
 from tests.unit.against.repository import new_repository
 
-FAULTS = Path(__file__).parent
-TOP = FAULTS.parents[1]
+HERE = Path(__file__).parent
+TOP = HERE.parents[2]
 PLUGINS = ("unwatched", "points")
 """Of tests/gate and of this folder."""
 QUICK = ("-p", "no:cacheprovider", "-p", "no:benchmark", "-p", "no:xdist", "-p", "no:hypothesispytest")
@@ -128,7 +128,7 @@ class Parent:
                 env=environ(
                     *self.paths,
                     TOP,
-                    FAULTS,
+                    HERE,
                     TMPDIR=str(self.temporary),
                     TFPERF_STRIKE=strike,
                     TFPERF_STRUCK=str(self.struck),

@@ -5,12 +5,10 @@ TFPERF_TEST_DEVICES says where, so that no other session of this user is waited 
 
 from __future__ import annotations
 
-import functools
 import os
 from pathlib import Path
 
-import pytest_tfperf.session
 from pytest_tfperf.measurement.device_lock import core_folders
 
-_OWN = functools.partial(core_folders, root=Path(os.environ["TFPERF_TEST_DEVICES"]))
-setattr(pytest_tfperf.session, "core_folders", _OWN)  # noqa: B010
+# Its default, and so for every module that has imported it.
+core_folders.__defaults__ = (Path(os.environ["TFPERF_TEST_DEVICES"]),)

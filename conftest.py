@@ -8,4 +8,6 @@ pytest_plugins = ["pytester"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "alone: has times to meet, so nothing of ours runs beside it")
+    config.addinivalue_line(
+        "markers", "alone: has times to meet, or is about the machine itself, so nothing of ours runs beside it"
+    )

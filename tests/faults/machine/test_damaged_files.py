@@ -21,8 +21,6 @@ from pytest_tfperf.workloads import registry as workloads
 from tests.cluster.processes import workers
 from tests.unit.fakes import Lines
 
-pytestmark = pytest.mark.alone
-
 WORKLOAD = workloads.get("smallconv")
 PARAMS = workloads.resolve_params(WORKLOAD, {"xla": True, "batch_size": 2, "width": 4, "image_size": 16})
 RECIPE = Recipe("single", workload_params=PARAMS)

@@ -14,8 +14,6 @@ import pytest
 from tests.cluster.processes import poll
 from tests.faults.machine.places import there
 
-pytestmark = pytest.mark.alone
-
 PROXIES = ("http_proxy", "https_proxy", "grpc_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 

@@ -210,7 +210,7 @@ class SessionReport:
     exit_status: int
     """pytest's."""
     arguments: tuple[str, ...]
-    """Of pytest's command line; passwords in URLs are ***."""
+    """Of pytest's command line; secrets, and users and passwords in URLs, are ***."""
     commit: str
     """Git commit of the checkout that was measured; empty outside a repository."""
     dirty: bool

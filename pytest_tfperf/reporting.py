@@ -66,18 +66,20 @@ def _html(report: SessionReport, path: Path) -> None:
 def _job_summary(report: SessionReport, path: Path) -> None:
     from pytest_tfperf.report.github import append_summary
 
-    append_summary(report, path)
+    append_summary(report, followed(path))
 
 
 def _tensorboard(report: SessionReport, folder: Path) -> None:
     from pytest_tfperf.report.tensorboard import write_events
 
-    write_events(report, folder)
+    write_events(report, followed(folder))
 
 
 def _history(report: SessionReport, url: str) -> str:
-    from pytest_tfperf.history import append, shown_url
+    from pytest_tfperf.history import append, check_url, shown_url
 
+    if (file := check_url(url)) is not None:
+        followed(file)
     append(report, url)
     return shown_url(url)
 

@@ -24,7 +24,7 @@ from pytest_tfperf.judging import Judge
 from pytest_tfperf.lifetime import Lifetime
 from pytest_tfperf.measurement import environment as environments
 from pytest_tfperf.measurement.clock import MonotonicClock
-from pytest_tfperf.measurement.cores import measuring_cores
+from pytest_tfperf.measurement.cores import measuring_cores, quiet_cores
 from pytest_tfperf.measurement.gpus import visible_gpus
 from pytest_tfperf.measurement.provenance import git_provenance
 from pytest_tfperf.outcome import fails, left_open
@@ -127,8 +127,12 @@ class PerfSession:
         """
         if self._holds_devices:
             kinds = {sweep.spec.device for sweep in self._sweeps.values()}
-            say = self._progress.line
-            self._time.put_off(self._lifetime.take_turn(kinds, self._cores, seconds=self.config.wait, say=say))
+            first, say = self._cores, self._progress.line
+            if "cpu" in kinds:
+                self._pin_to(quiet_cores(first))
+            # The first ones too: another session under the same quota would use it up, whatever cores it is on.
+            cores = (*first, *self._cores)
+            self._time.put_off(self._lifetime.take_turn(kinds, cores, seconds=self.config.wait, say=say))
 
     def announce(self, history: History) -> None:
         """Say how long what was planned will take; `history` is what earlier sessions here took."""
@@ -145,7 +149,7 @@ class PerfSession:
             UsageError: this is no git repository, or it does not have the revision.
             OtherSideError: the other side's interpreter cannot be started.
         """
-        self._other = OtherSide(self.config, invocation)
+        self._other = OtherSide(self.config, invocation, self._cores)
         self._lifetime.ends_first(self._other.close)
         commit, dirty = git_provenance(self.config.root, self.config.baselines)
         here = f"commit {commit[:7]}{' with the uncommitted changes, which are measured too' if dirty else ''}"
@@ -163,7 +167,8 @@ class PerfSession:
         def measure(spec: SweepSpec, arm: Arm, workload: WorkloadDefinition, number: int) -> Run:
             return self._runs.run(spec, arm, workload, number, _gpus(spec))
 
-        Server(collected, ready, measure, cores=self._cores, timeout=self.config.timeout).serve(line)
+        timeout = self.config.timeout
+        Server(collected, ready, measure, cores=self._cores, pin_to=self._pin_to, timeout=timeout).serve(line)
 
     def report(self, spec: SweepSpec, replicas: int, workload: WorkloadDefinition, nodeid: str) -> ArmReport:
         """Measure the sweep if it has not been, and judge the arm; `nodeid` is what reruns it.
@@ -221,6 +226,10 @@ class PerfSession:
     def close(self) -> None:
         """End every process and remove every folder."""
         self._lifetime.close()
+
+    def _pin_to(self, cores: Sequence[int]) -> None:
+        self._cores = tuple(cores)
+        self._runs.pin_to(self._cores)
 
     def _measured(self, spec: SweepSpec, replicas: int, workload: WorkloadDefinition) -> SweepResult:
         if spec.test not in self._results:

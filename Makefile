@@ -66,7 +66,8 @@ fuzz: $(READY)
 		$(BIN)/python -m tools.fuzz $$target --seconds $(FUZZ_SECONDS) --corpus .fuzz/$$target || exit 1; \
 	done
 
-# So many clusters in one session, then so many sessions in a row, and what grows: an hour on two cores.
+# Every fault as above, which takes about half an hour on two cores; then so many clusters in one session, then so many sessions
+# in a row, and what grows: another hour.
 SOAK_CLUSTERS ?= 500
 SOAK_SESSIONS ?= 50
 soak: faults

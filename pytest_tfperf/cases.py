@@ -39,6 +39,9 @@ class TestCases:
     def __iter__(self) -> Iterator[TestCase]:
         return iter(self._cases.values())
 
+    def __len__(self) -> int:
+        return len(self._cases)
+
     def add(self, case: TestCase) -> None:
         self._cases[case.id] = case
 

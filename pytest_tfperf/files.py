@@ -98,7 +98,8 @@ def followed(path: Path) -> Path:
 
     Raises PermissionError for a link or a file of another user in a folder that everybody can write to: a link there
     would have us overwrite a file of ours, and a named pipe wait for ever. It is the rule of Linux's
-    `fs.protected_symlinks` and its like, which not every system has switched on.
+    `fs.protected_symlinks` and its like, which not every system has switched on, and which spare a folder without the
+    sticky bit: there everybody can put a link in a file's place too.
     """
     rest = Path(os.path.abspath(path))
     for _ in range(_MOST_LINKS):
@@ -119,8 +120,7 @@ def followed(path: Path) -> Path:
 
 def _is_planted(path: Path) -> bool:
     folder, own = path.parent.stat(), path.lstat()
-    shared = folder.st_mode & stat.S_IWOTH and folder.st_mode & stat.S_ISVTX
-    return bool(shared) and own.st_uid not in (os.geteuid(), folder.st_uid)
+    return bool(folder.st_mode & stat.S_IWOTH) and own.st_uid not in (os.geteuid(), folder.st_uid)
 
 
 def replace_content(path: Path, content: bytes, alone: bool) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from math import isfinite
 
 from pytest_tfperf.records.comparison import ArmVerdict, FloorVerdict, MetricVerdict
+from pytest_tfperf.records.environment import Change
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.report.document import ComparedMetric, Figure, JudgedFloor, Judgement
 from pytest_tfperf.report.view import ArmView, with_noise
 from pytest_tfperf.units import format_percent, format_points, format_seconds
 
 
-def judgement(verdict: ArmVerdict, view: ArmView, changes: tuple[tuple[str, str | None, str | None], ...]) -> Judgement:
-    """Make the record; `changes` are those of the environment's soft keys: key, then, now."""
+def judgement(verdict: ArmVerdict, view: ArmView, changes: tuple[Change, ...]) -> Judgement:
+    """Make the record; `changes` are those of the environment's soft keys."""
     figures = verdict.figures
     return Judgement(
         verdict=verdict.verdict,

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_tfperf.config import Outputs
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.files import followed
 from pytest_tfperf.history import check_url, full_url
 
 _NEEDS = {
@@ -48,7 +49,8 @@ def outputs(config: pytest.Config) -> Outputs:
     for name in ("json", "markdown", "html", "tensorboard"):
         path = config.getoption(f"tfperf_{name}")
         given[name] = None if path is None else Path(os.path.join(config.invocation_params.dir, path))
-    history = config.getoption("tfperf_history") or config.getini("tfperf_history")
+    line = config.getoption("tfperf_history")
+    history = config.getini("tfperf_history") if line is None else line  # an empty one on the line switches it off
     for option, (module, extra) in _NEEDS.items():
         if (history if option == "history" else given[option]) and find_spec(module) is None:
             extra = "postgres" if option == "history" and history.startswith("postgres") else extra
@@ -58,8 +60,9 @@ def outputs(config: pytest.Config) -> Outputs:
     for name in ("json", "markdown", "html"):
         if (path := given[name]) is not None:
             _check_file(f"--tfperf-{name}", path)
-    from_line = config.getoption("tfperf_history") is not None
-    url = full_url(history, config.invocation_params.dir if from_line else config.rootpath)
+    if (folder := given["tensorboard"]) is not None:
+        _check_not_planted("--tfperf-tensorboard", folder)
+    url = full_url(history, config.rootpath if line is None else config.invocation_params.dir)
     if url and (file := check_url(url)) is not None:
         _check_file("--tfperf-history", file)
     on_actions = os.environ.get("GITHUB_ACTIONS") == "true"
@@ -74,6 +77,7 @@ def outputs(config: pytest.Config) -> Outputs:
 
 def _check_file(option: str, path: Path) -> None:
     """Raise UsageError where a file cannot be written; its folder is made if there is none, as --junitxml does."""
+    _check_not_planted(option, path)
     if path.is_dir():
         raise UsageError(f"{option} {path}: this is a folder, the option takes a file")
     try:
@@ -83,3 +87,11 @@ def _check_file(option: str, path: Path) -> None:
     target = path if path.exists() else path.parent
     if not os.access(target, os.W_OK):
         raise UsageError(f"{option} {path}: {target} cannot be written")
+
+
+def _check_not_planted(option: str, path: Path) -> None:
+    """Raise UsageError for what writing would refuse at the end of the session: another user's link or file."""
+    try:
+        followed(path)
+    except OSError as error:
+        raise UsageError(f"{option} {path}: {error.filename or path}: {error.strerror or error}") from None

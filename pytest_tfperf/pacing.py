@@ -57,12 +57,19 @@ def planned_rounds(config: PerfConfig, spec: SweepSpec) -> int:
 
 
 class TimeBudget:
-    """What is left of the time that a session may take; it runs from the start of the session."""
+    """What is left of the time that a session may take; it runs from the start of the session.
+
+    What the session waits for its turn on the devices does not count.
+    """
 
     def __init__(self, config: PerfConfig, clock: Clock) -> None:
         self._config = config
         self._clock = clock
         self._end = clock.now() + config.max_time if config.max_time is not None else inf
+
+    def put_off(self, seconds: float) -> None:
+        """Have it end so much later."""
+        self._end += seconds
 
     def pace(self, spec: SweepSpec, sweeps: int) -> Pace:
         """That of the next sweep, of `sweeps` that are still to be measured: each has an even share of what is left.

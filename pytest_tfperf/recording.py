@@ -46,10 +46,19 @@ def note(item: pytest.Item, report: pytest.TestReport) -> None:
 
 def finish(session: pytest.Session, exit_status: int) -> None:
     """Write the reports that were asked for."""
+    try:
+        _finish(session, exit_status)
+    except KeyboardInterrupt:  # between two of them, or before the first
+        text = "the reports were interrupted, and may not have been written"
+        session.config.stash[WRITTEN] = (Written(text, failed=True, interrupted=True),)
+        session.exitstatus = pytest.ExitCode.INTERRUPTED
+
+
+def _finish(session: pytest.Session, exit_status: int) -> None:
     config = session.config
     perf = config.stash[SESSION]
     outputs = perf.config.outputs
-    if not any(True for _ in perf.cases):  # a pytest that has nothing of ours adds nothing to a job by itself
+    if not len(perf.cases):  # a pytest that has nothing of ours adds nothing to a job by itself
         outputs = replace(outputs, job_summary=None, annotate=False)
     if not (outputs or outputs.annotate) or config.option.collectonly:
         return

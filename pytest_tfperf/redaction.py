@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 HIDDEN = "***"
 _SECRET = re.compile(
-    r"token|secret|passw|passphrase|(?:^|_)pass(?:$|_)|pwd|credential|cookie|private"
-    r"|(?:api|access|signing|encryption)_?key|_key$|(?:^|[^a-z])auth(?:$|[^a-z])",
+    r"token|secret|passw|passphrase|(?<!by)(?<!com)pass(?:$|_|key|code|file)|pwd|credential|cookie|private"
+    r"|(?:api|access|signing|encryption)_?key|_key$|auth(?!ors?(?:$|[^a-z]))",
     re.IGNORECASE,
 )
 _USER_INFO = re.compile(r"(?P<scheme>\w[\w+.-]*://)(?P<user>[^:@/]*):(?P<password>.*)@", re.ASCII | re.DOTALL)
@@ -45,8 +45,9 @@ def passwords_of(url: str) -> tuple[str, ...]:
 def without_secrets(arguments: Iterable[str]) -> tuple[str, ...]:
     """A command line as it may be shown: reports go to more people than a shell does.
 
-    Hidden are the passwords of URLs, and what is given to an option, or assigned to an ini value, whose name says that
-    it is secret: ``--api-token=x``, ``--api-token x``, ``-o password=x``.
+    Hidden are the users and passwords of URLs, as a token may stand for either, and what is given to an option, or
+    assigned to an ini value, whose name says that it is secret: ``--api-token=x``, ``--api-token x``,
+    ``-o password=x``, ``--override-ini=password=x``.
     """
     shown: list[str] = []
     is_value = False
@@ -55,8 +56,18 @@ def without_secrets(arguments: Iterable[str]) -> tuple[str, ...]:
             shown.append(HIDDEN)
             is_value = False
             continue
-        name, assigned, _ = argument.partition("=")
-        hidden = is_secret(name) and "/" not in name and "::" not in name  # a test's name is none
-        shown.append(f"{name}={HIDDEN}" if hidden and assigned else hide_passwords(argument))
-        is_value = hidden and not assigned and argument.startswith("--")
+        end = _end_of_secret_name(argument)
+        shown.append(hide_users(hide_passwords(argument)) if end is None else f"{argument[:end]}={HIDDEN}")
+        is_value = argument.startswith("--") and "=" not in argument and _names_secret(argument)
     return tuple(shown)
+
+
+def _end_of_secret_name(argument: str) -> int | None:
+    """Where the first of an argument's names ends that something secret is assigned to; None where nothing is."""
+    ends = (match.start() for match in re.finditer("=", argument))
+    return next((end for end in ends if _names_secret(argument[:end])), None)
+
+
+def _names_secret(text: str) -> bool:
+    is_place = "/" in text or "::" in text  # a path's or a test's name, which is no setting's
+    return not is_place and is_secret(text.rpartition("=")[2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,7 @@ def _written(
     except KeyboardInterrupt:  # the others take no time, and the session is at its end anyway
         return Written(f"{what} was interrupted, and may not have been written", failed=True, interrupted=True)
     except Exception as error:  # whatever a writer or its library trips over: the verdicts are told all the same
-        return Written(f"{what} was not written: {type(error).__name__}: {error}", failed=True)
+        return Written(f"{what} was not written: {type(error).__name__}: {error} ({_origin(error)})", failed=True)
     return Written(f"{what}: {where if shown is None else shown}")
 
 
@@ -66,18 +67,20 @@ def _html(report: SessionReport, path: Path) -> None:
 def _job_summary(report: SessionReport, path: Path) -> None:
     from pytest_tfperf.report.github import append_summary
 
-    append_summary(report, path)
+    append_summary(report, followed(path))
 
 
 def _tensorboard(report: SessionReport, folder: Path) -> None:
     from pytest_tfperf.report.tensorboard import write_events
 
-    write_events(report, folder)
+    write_events(report, followed(folder))
 
 
 def _history(report: SessionReport, url: str) -> str:
-    from pytest_tfperf.history import append, shown_url
+    from pytest_tfperf.history import append, check_url, shown_url
 
+    if (file := check_url(url)) is not None:
+        followed(file)
     append(report, url)
     return shown_url(url)
 
@@ -104,6 +107,12 @@ def write_file(path: Path, data: bytes) -> None:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     replace_content(target, data, alone=False)
+
+
+def _origin(error: Exception) -> str:
+    """Where it was raised, for whoever reports it to us."""
+    *_, frame = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
 def _reason(error: Exception) -> str:

@@ -53,6 +53,10 @@ class RunMeasurer:
         self._reuses = config.compile_cache
         """False once it has turned out that compiled programs cannot be used again here."""
 
+    def pin_to(self, cores: Sequence[int]) -> None:
+        """From now on on these cores, of the same number."""
+        self._cores = cores
+
     def close(self) -> None:
         """Let go of the GPUs' driver."""
         self._health.close()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from pytest_tfperf.against.command import Invocation
@@ -19,17 +17,15 @@ from pytest_tfperf.baseline.store import BaselineStore
 from pytest_tfperf.cases import TestCases
 from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.config import PerfConfig
-from pytest_tfperf.diagnosis.suspects import SuspectVerdict, suspects_sentence
+from pytest_tfperf.diagnosis.suspects import findings_of
 from pytest_tfperf.errors import TfPerfError
 from pytest_tfperf.forecast import Duration, History, Stored
-from pytest_tfperf.interrupts import Ending, uninterrupted
 from pytest_tfperf.judging import Judge
+from pytest_tfperf.lifetime import Lifetime
 from pytest_tfperf.measurement import environment as environments
 from pytest_tfperf.measurement.clock import MonotonicClock
-from pytest_tfperf.measurement.cores import allowed_cores, measuring_cores
-from pytest_tfperf.measurement.device_lock import DeviceLock, core_folders, gpu_folders
+from pytest_tfperf.measurement.cores import measuring_cores, quiet_cores
 from pytest_tfperf.measurement.gpus import visible_gpus
-from pytest_tfperf.measurement.host import scope_of
 from pytest_tfperf.measurement.provenance import git_provenance
 from pytest_tfperf.outcome import fails, left_open
 from pytest_tfperf.overview import Sitting, session_report
@@ -66,8 +62,8 @@ class PerfSession:
         self._started, self._began = _now(), clock.now()
         self._time = TimeBudget(config, clock)
         self._cores = measuring_cores()
-        self._devices = DeviceLock() if runs is None and config.serve is None else None
-        """None where nothing is measured here, or by order of a session that holds the devices itself."""
+        self._holds_devices = runs is None and config.serve is None and not config.smoke
+        """False where nothing is measured or judged here, or by order of a session that holds the devices itself."""
         self._runs = RunMeasurer(config, self._launcher, progress, self._cores)
         self._measurer = SweepMeasurer(runs or self._runs, progress, self._cores, clock)
         self._judge = Judge(config, self._store, self._environment, self._cores)
@@ -79,8 +75,7 @@ class PerfSession:
         self._reports: dict[tuple[str, int], ArmReport] = {}
         self._environments: dict[Device, Environment] = {}
         self._other: OtherSide | None = None
-        self._ending = Ending()
-        self._owner = os.getpid()
+        self._lifetime = Lifetime(self._launcher.close, self._runs.close)
         self.duration = Duration(config, clock)
         """How long the session takes, for the summary."""
 
@@ -113,12 +108,10 @@ class PerfSession:
     @property
     def findings(self) -> tuple[str, ...]:
         """What the suspects that were tried add up to: one sentence for each file, on each kind of device."""
-        found: dict[tuple[str, Device], list[SuspectVerdict]] = {}
-        for report in self._reports.values():
-            if report.suspect is not None:
-                spec = report.result.sweep.spec
-                found.setdefault((spec.test.partition("::")[0], spec.device), []).append(report.suspect)
-        return tuple(f"{file}, suspects on {device}: {suspects_sentence(v)}" for (file, device), v in found.items())
+        tried = ((report.result.sweep.spec, report.suspect) for report in self._reports.values())
+        return findings_of(
+            (spec.test.partition("::")[0], spec.device, said) for spec, said in tried if said is not None
+        )
 
     def plan(self, selected: Iterable[tuple[SweepSpec, int]]) -> None:
         """Take the selected tests and replica counts; raises UsageError where two would share a baseline."""
@@ -129,18 +122,17 @@ class PerfSession:
     def take_turn(self) -> None:
         """Hold what the planned tests measure on, until the session ends; wait while another session measures there.
 
-        GPU tests leave most of the cores idle, and so share them with other sessions of such tests.
+        Waiting costs none of the time that the session may take. A smoke run judges nothing, so it disturbs and is
+        disturbed like any program.
         """
-        if self._devices is None:
-            return
-        alone, shared = list[Path](), list[Path]()
-        kinds = {sweep.spec.device for sweep in self._sweeps.values()}
-        if "cpu" in kinds:
-            alone += core_folders(scope_of([self._cores], ()).cores)
-        if "gpu" in kinds:
-            alone += gpu_folders([gpu.address for gpu in visible_gpus()])
-            shared += core_folders(allowed_cores())
-        self._devices.hold(alone, shared, seconds=self.config.wait, say=self._progress.line)
+        if self._holds_devices:
+            kinds = {sweep.spec.device for sweep in self._sweeps.values()}
+            first, say = self._cores, self._progress.line
+            if "cpu" in kinds:
+                self._pin_to(quiet_cores(first))
+            # The first ones too: another session under the same quota would use it up, whatever cores it is on.
+            cores = (*first, *self._cores)
+            self._time.put_off(self._lifetime.take_turn(kinds, cores, seconds=self.config.wait, say=say))
 
     def announce(self, history: History) -> None:
         """Say how long what was planned will take; `history` is what earlier sessions here took."""
@@ -157,7 +149,8 @@ class PerfSession:
             UsageError: this is no git repository, or it does not have the revision.
             OtherSideError: the other side's interpreter cannot be started.
         """
-        self._other = OtherSide(self.config, invocation)
+        self._other = OtherSide(self.config, invocation, self._cores)
+        self._lifetime.ends_first(self._other.close)
         commit, dirty = git_provenance(self.config.root, self.config.baselines)
         here = f"commit {commit[:7]}{' with the uncommitted changes, which are measured too' if dirty else ''}"
         self._progress.line(f"against {self._other.revision}, in the same rounds; this checkout is {here}")
@@ -174,7 +167,8 @@ class PerfSession:
         def measure(spec: SweepSpec, arm: Arm, workload: WorkloadDefinition, number: int) -> Run:
             return self._runs.run(spec, arm, workload, number, _gpus(spec))
 
-        Server(collected, ready, measure, cores=self._cores, timeout=self.config.timeout).serve(line)
+        timeout = self.config.timeout
+        Server(collected, ready, measure, cores=self._cores, pin_to=self._pin_to, timeout=timeout).serve(line)
 
     def report(self, spec: SweepSpec, replicas: int, workload: WorkloadDefinition, nodeid: str) -> ArmReport:
         """Measure the sweep if it has not been, and judge the arm; `nodeid` is what reruns it.
@@ -226,22 +220,16 @@ class PerfSession:
 
     def begin(self) -> None:
         """From here on there may be processes, a worktree and folders: signals end the session in order."""
-        self._ending.begin()
+        self._lifetime.begin()
+        _ = self._checkout  # now, as a report at the end must not wait for git: whoever interrupts twice wants it soon
 
     def close(self) -> None:
-        """End every process and remove every folder. No signal comes in between: there is nothing else left to end."""
-        if os.getpid() != self._owner:  # a process that pytest forked
-            return
-        with uninterrupted(drop=True):
-            try:
-                if self._other is not None:
-                    self._other.close()
-            finally:
-                self._launcher.close()
-                self._runs.close()
-                if self._devices is not None:
-                    self._devices.close()
-        self._ending.end()
+        """End every process and remove every folder."""
+        self._lifetime.close()
+
+    def _pin_to(self, cores: Sequence[int]) -> None:
+        self._cores = tuple(cores)
+        self._runs.pin_to(self._cores)
 
     def _measured(self, spec: SweepSpec, replicas: int, workload: WorkloadDefinition) -> SweepResult:
         if spec.test not in self._results:

@@ -6,6 +6,7 @@ import atexit
 import os
 import socket
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_tfperf.against.command import Invocation, command, files_there, working_directory
@@ -28,14 +29,17 @@ _PATIENCE = 60.0
 class OtherSide:
     """A worktree of the revision and the pytest that measures in it; both end with `close`."""
 
-    def __init__(self, config: PerfConfig, invocation: Invocation) -> None:
+    def __init__(self, config: PerfConfig, invocation: Invocation, cores: Sequence[int] = ()) -> None:
         """Check the revision out and start its pytest, whose imports go on while this side does other things.
+
+        `cores` are those that this side measures on; empty where nobody can be pinned.
 
         Raises:
             UsageError: this is no git repository, or it does not have the revision.
             OtherSideError: the interpreter cannot be started.
         """
         self._config = config
+        self._cores = cores
         top = top_of_checkout(config.root)
         self.revision: Revision = find_revision(top, config.against)
         self._worktree = Worktree.add(top, self.revision)
@@ -166,7 +170,7 @@ class OtherSide:
         if self._pytest is None:
             return Offer(PROTOCOL, plugin="", tests={})
         folders = {"checkout": str(self._worktree.checkout), "worktree": str(self._worktree.top)}
-        request = {"do": "hello", "protocol": PROTOCOL, **folders}
+        request = {"do": "hello", "protocol": PROTOCOL, **folders, "cores": list(self._cores)}
         try:
             offer = read_offer(self._pytest.ask(request, self._config.timeout + _PATIENCE))
         except ProtocolError as error:

@@ -3,9 +3,10 @@
 The sides may be different versions of this package, so nothing of ours is pickled, and a message is the smallest thing
 that does. Whoever asks sends one request and waits for its one reply:
 
-``{"do": "hello", "protocol": 1, "checkout": FOLDER, "worktree": FOLDER}``
+``{"do": "hello", "protocol": 1, "checkout": FOLDER, "worktree": FOLDER, "cores": [NUMBER]}``
     -> `Offer` as an object. The folders are the asking side's checkout, from which the other must have imported
-    nothing, and the other's own.
+    nothing, and the other's own. The cores are those that CPU ranks are pinned to on both sides; none: the other's own
+    choice.
 ``{"do": "measure", "test": ID, "arm": "reference" or N, "round": NUMBER}``
     -> `Measurement` as an object: one run in fresh processes.
 ``{"do": "stop"}``

@@ -59,6 +59,7 @@ class Server:
         measure: Measure,
         *,
         cores: Sequence[int],
+        pin_to: Callable[[Sequence[int]], None],
         timeout: float,
     ) -> None:
         """Starts nothing yet.
@@ -68,12 +69,14 @@ class Server:
                 folder of the tasks' logs if they are kept.
             measure: makes one run.
             cores: usable CPU cores.
+            pin_to: has runs use those that the asking side is on, as many as these.
             timeout: deadline of a run whose marker has none, in seconds.
         """
         self._collected = collected
         self._ready = ready
         self._measure = measure
         self._cores = cores
+        self._pin_to = pin_to
         self._timeout = timeout
 
     def serve(self, line: Line) -> None:
@@ -92,6 +95,9 @@ class Server:
     def _answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         try:
             if request.get("do") == "hello":
+                given = tuple(int(core) for core in request.get("cores", ()))
+                if len(given) == len(self._cores):  # else the definitions say why the sides are not compared
+                    self._pin_to(given)
                 return as_message(self._offer(Path(str(request["checkout"])), Path(str(request["worktree"]))))
             if request.get("do") == "measure":
                 return as_message(self._measured(str(request["test"]), request["arm"], int(request["round"])))

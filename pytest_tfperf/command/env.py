@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tfperf.command.codes import FINE
 from pytest_tfperf.errors import MeasurementError, TensorFlowMissingError
-from pytest_tfperf.measurement.cores import allowed_cores, cpu_quota, measuring_cores, usable_cores
+from pytest_tfperf.measurement.cores import allowed_cores, cpu_quota, usable_cores
 from pytest_tfperf.measurement.environment import read_environment
 from pytest_tfperf.measurement.gpus import GpuSurvey, survey_gpus, too_few_gpus
 from pytest_tfperf.records.arm import Device
@@ -128,11 +128,12 @@ def look(baselines: Path) -> Machine:
         keys[device] = Key(environment.name, stored, dict(environment.hard), dict(environment.soft))
     links = why_no_links()
     tensorflow = keys["cpu"].soft.get("tensorflow", "")
+    usable, allowed = usable_cores(), allowed_cores()
     return Machine(
         python=sys.version.split()[0],
         tensorflow=tensorflow,
         keys=keys,
-        cores=Cores(usable_cores(), allowed_cores(), cpu_quota(), len(measuring_cores())),
+        cores=Cores(usable, allowed, cpu_quota(), usable if allowed else 0),
         gpus=Gpus(
             tuple(gpu.name for gpu in survey.gpus),
             tuple(gpu.identifier for gpu in survey.gpus),
@@ -171,7 +172,7 @@ def _lines(machine: Machine) -> Iterator[str]:
     numbers = f"numbers {_ranges(cores.allowed)}" if cores.allowed else "which cannot be pinned here"
     yield f"cores       {cores.usable} usable, {numbers}{quota}"
     if cores.allowed:
-        share = "the cores" if cores.pinned == len(cores.allowed) else f"the first {cores.pinned} of the cores"
+        share = "the cores" if cores.pinned == len(cores.allowed) else f"{cores.pinned} of the cores, the least busy"
         yield f"CPU ranks   each pinned to its share of {share}; of more than {cores.pinned} ranks, some share one"
     if gpus.names:
         yield f"GPUs        {len(gpus.names)}, driver {gpus.driver}, {_joined(gpus)}"

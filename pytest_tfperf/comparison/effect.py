@@ -32,7 +32,7 @@ OWN_SHARE = 0.5
 """Share of a figure's loss that E(N) must show for the loss to be that figure's own."""
 
 UNKNOWN_DAYS = 0.04
-"""What a day is taken to do to T(1) and T(N) at most, on a log scale, until three sessions say what it does here."""
+"""What a day is taken to do to T(1) and T(N), as a difference of logs, until three sessions say what it does here."""
 
 
 def efficiencies(reference: Sequence[float], throughput: Sequence[float], replicas: int) -> tuple[float, ...]:

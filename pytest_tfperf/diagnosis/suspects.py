@@ -6,10 +6,11 @@ by: only where the whole interval lies on one side.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from pytest_tfperf.records.arm import Device
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.units import format_number, format_percent
 
@@ -81,6 +82,14 @@ def suspects_sentence(verdicts: Sequence[SuspectVerdict]) -> str:
         if names:
             parts.append(f"{holds.value}: " + ", ".join(names))
     return "; ".join(parts) + "." if parts else ""
+
+
+def findings_of(tried: Iterable[tuple[str, Device, SuspectVerdict]]) -> tuple[str, ...]:
+    """What the suspects that were tried add up to: one sentence for each file of tests, on each kind of device."""
+    found: dict[tuple[str, Device], list[SuspectVerdict]] = {}
+    for file, device, verdict in tried:
+        found.setdefault((file, device), []).append(verdict)
+    return tuple(f"{file}, suspects on {device}: {suspects_sentence(v)}" for (file, device), v in found.items())
 
 
 def _holds(gain: Estimate) -> Holds:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 import re
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
+
+from pytest_tfperf.measurement.host import busy_seconds
+
+_LOOK_SECONDS = 0.2
 
 
 def cpu_model(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
@@ -25,7 +30,9 @@ def allowed_cores() -> tuple[int, ...]:
 
 
 def usable_cores(filesystem: Path = Path("/"), allowed: int | None = None) -> int:
-    """Count the cores of this process's affinity, less where a container's CPU quota allows less (rounded up).
+    """Count the cores of this process's affinity, less where a container's CPU quota keeps fewer running.
+
+    On more of them ranks would use the quota up and then all stand still until the next period.
 
     Args:
         filesystem: Where ``proc`` and ``sys`` are looked for.
@@ -35,17 +42,36 @@ def usable_cores(filesystem: Path = Path("/"), allowed: int | None = None) -> in
     if allowed is None:
         allowed = len(allowed_cores()) or os.cpu_count() or 1
     quota = cpu_quota(filesystem)
-    return allowed if quota is None else max(1, min(allowed, math.ceil(quota - 1e-9)))
+    return allowed if quota is None else max(1, min(allowed, int(quota + 1e-9)))
 
 
 def measuring_cores(filesystem: Path = Path("/")) -> tuple[int, ...]:
-    """Numbers of the cores to measure on: of those of this process, as many as a container's quota keeps running.
+    """Numbers of the cores to measure on: the first of those of this process, as many as are usable.
 
-    On more of them ranks would use the quota up and then all stand still until the next period. () where the system
-    has no affinity.
+    () where the system has no affinity.
     """
-    allowed, quota = allowed_cores(), cpu_quota(filesystem)
-    return allowed if quota is None else allowed[: max(1, int(quota + 1e-9))]
+    allowed = allowed_cores()
+    return allowed[: usable_cores(filesystem, len(allowed))]
+
+
+def quiet_cores(
+    cores: Sequence[int], filesystem: Path = Path("/"), sleep: Callable[[float], None] = time.sleep
+) -> tuple[int, ...]:
+    """As many cores as these, which are the first of this process: where a quota leaves a choice, the least busy ones.
+
+    Else all containers of a host would measure on its first cores. The others are taken in blocks, which lie on
+    hyperthreads and sockets as the first ones do; on a quiet host it is those, each time.
+    """
+    allowed, count = allowed_cores(), len(cores)
+    if not 0 < 2 * count <= len(allowed):
+        return tuple(cores)
+    blocks = [allowed[start : start + count] for start in range(0, len(allowed) - count + 1, count)]
+    before = [busy_seconds(block, filesystem) for block in blocks]
+    sleep(_LOOK_SECONDS)
+    used = [busy_seconds(block, filesystem) - seconds for block, seconds in zip(blocks, before)]
+    # In steps of a fifth: of less the system's clock tells nothing in so short a time.
+    steps = [round(5 * seconds / (_LOOK_SECONDS * count)) for seconds in used]
+    return blocks[steps.index(min(steps))]
 
 
 def cpu_quota(filesystem: Path = Path("/")) -> float | None:

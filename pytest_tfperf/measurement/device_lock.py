@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.measurement.host import is_under
 from pytest_tfperf.units import format_seconds
 
@@ -86,8 +87,10 @@ class DeviceLock:
 
     def hold(
         self, alone: Sequence[Path], shared: Sequence[Path], *, seconds: float, say: Callable[[str], None]
-    ) -> None:
+    ) -> float:
         """Take the devices, `alone` for this session and `shared` with others that share them; wait for one's turn.
+
+        Gives the seconds that were waited.
 
         Goes on without a device that it has waited for so many `seconds`, or that is held by somebody who is not to be
         waited for. A session within a test of another one does not wait for that, which waits for it.
@@ -120,8 +123,9 @@ class DeviceLock:
         else:
             if told is not None:
                 say(f"waited {format_seconds(time.monotonic() - began)} for another session")
-            return
+            return time.monotonic() - began
         self._take(wanted, in_part=True)
+        return time.monotonic() - began
 
     def close(self) -> None:
         """Let go of all. Safe to call again."""
@@ -133,23 +137,24 @@ class DeviceLock:
 
         In one order, so that of two sessions that want the same one gets it. What this system cannot lock is left out.
         """
-        for folder, kind in sorted(wanted.items()):
-            try:
-                descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            except OSError:
-                continue
-            try:
-                fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(descriptor)
-                if not in_part:
-                    self.close()
-                    return folder
-            except OSError:
-                os.close(descriptor)
-            else:
-                self._held.append(descriptor)
-        return None
+        with uninterrupted():  # else what Ctrl-C comes just after is held by nobody who could let go of it
+            for folder, kind in sorted(wanted.items()):
+                try:
+                    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                except OSError:
+                    continue
+                try:
+                    fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    os.close(descriptor)
+                    if not in_part:
+                        self.close()
+                        return folder
+                except OSError:
+                    os.close(descriptor)
+                else:
+                    self._held.append(descriptor)
+            return None
 
 
 _CONSEQUENCE = ": what it disturbs decides nothing"

@@ -13,7 +13,7 @@ from pytest_tfperf.measurement.cores import cpu_model, usable_cores
 from pytest_tfperf.measurement.gpus import GpuSurvey, survey_gpus
 from pytest_tfperf.measurement.provenance import git_provenance
 from pytest_tfperf.records.arm import Device
-from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.environment import Change, Environment
 from pytest_tfperf.redaction import hide_users, is_secret
 
 __all__ = ["changed", "git_provenance", "read_environment", "speed_variables"]
@@ -115,6 +115,6 @@ def speed_variables(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def changed(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[tuple[str, str | None, str | None], ...]:
-    """List the soft keys that differ as (key, old, new), by key; None where a side does not have it."""
+def changed(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Change, ...]:
+    """List the soft keys that differ, by key."""
     return tuple((key, old.get(key), new.get(key)) for key in sorted({*old, *new}) if old.get(key) != new.get(key))

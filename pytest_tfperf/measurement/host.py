@@ -34,6 +34,11 @@ def scope_of(pinned: Iterable[Collection[int] | None], usable: Collection[int], 
     return HostScope(os.getpid(), tuple(sorted(cores)), not whole, load)
 
 
+def busy_seconds(cores: Collection[int], root: Path = Path("/")) -> float:
+    """Seconds that programs have used of these cores and their other hyperthreads; 0 where the system does not tell."""
+    return _core_times(_text(root / "proc/stat"), scope_of([cores], (), root).cores)[0] or 0.0
+
+
 def look_at_host(scope: HostScope, root: Path = Path("/")) -> HostLook:
     """Read the counters; what this system does not have is None or missing. Takes about 30 us a process."""
     proc = root / "proc"

@@ -69,7 +69,8 @@ class Comparison:
     day_confidence: float | None = None
     """Of the interval of `change` where sessions differ, which is another than that of the runs; None without such."""
     days: float = 0.0
-    """What a day is taken to do at least, as a difference of logs: above 0 where too few sessions are saved to know."""
+    """What a day is taken to do, as a difference of logs, where too few sessions are saved to know; else 0. The
+    interval of `change` reaches at least as far."""
     is_own: bool = True
     """False where a loss of the figure is not its own. One of T(1) or T(N) that E(N) does not show is left to `common`,
     as a day that both share changes no E(N); and one of `common` that only one of the two shows is that one's."""

@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+Change = tuple[str, str | None, str | None]
+"""A soft key of an environment that is not as it was: key, then, now; None where there was no such key."""
+
 
 @dataclass(frozen=True)
 class Environment:

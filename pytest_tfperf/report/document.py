@@ -13,14 +13,13 @@ from typing import Literal
 
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import Metric, Verdict
+from pytest_tfperf.records.environment import Change
 from pytest_tfperf.report.measured import MeasuredSweep
 from pytest_tfperf.report.view import ArmView
 
 SCHEMA_VERSION = 1
 """Grows with every change that a reader could trip over; what is only added does not change it."""
 
-Change = tuple[str, str | None, str | None]
-"""A soft key of the environment that is not as it was: key, then, now."""
 Outcome = Literal["passed", "failed", "error", "skipped", "not run"]
 """Of a test: `error` where there is no measurement to judge, `not run` where the session ended before its turn."""
 
@@ -210,7 +209,7 @@ class SessionReport:
     exit_status: int
     """pytest's."""
     arguments: tuple[str, ...]
-    """Of pytest's command line; passwords in URLs are ***."""
+    """Of pytest's command line; secrets, and users and passwords in URLs, are ***."""
     commit: str
     """Git commit of the checkout that was measured; empty outside a repository."""
     dirty: bool

@@ -7,17 +7,22 @@ from collections.abc import Iterable
 from pytest_tfperf.records.comparison import Verdict
 from pytest_tfperf.report.document import Case
 
-_ORDER = (
+ORDER = (
     *("failed", "error", "regressed", "inconclusive", "incomparable", "no_baseline"),
-    *("not run", "skipped", "improved", "unchanged"),
+    *("not run", "skipped", "improved", "unchanged", "passed"),
 )
-"""Outcomes, and of a test that passed its verdict: it may have asked for nothing that regressed."""
+"""Outcomes, and of a test that passed its verdict, as it may have asked for nothing that regressed: worst first."""
 _OPEN = (Verdict.INCONCLUSIVE, Verdict.INCOMPARABLE, Verdict.NO_BASELINE)
 
 
 def worst_first(cases: Iterable[Case]) -> tuple[Case, ...]:
-    """Those that failed, the largest loss first; errors; what is not decided; not run, skipped; improved, unchanged."""
-    return tuple(sorted(cases, key=lambda case: (_group(case), -loss(case))))
+    """In the order of `ORDER`; those that failed, and those that regressed, by the largest loss first."""
+    return tuple(sorted(cases, key=lambda case: (place(_word(case)), -loss(case))))
+
+
+def place(word: str) -> int:
+    """That of an outcome or a verdict in `ORDER`; of any other word the last."""
+    return ORDER.index(word) if word in ORDER else len(ORDER)
 
 
 def loss(case: Case) -> float:
@@ -41,6 +46,5 @@ def is_open(case: Case) -> bool:
     return case.judgement is not None and case.judgement.verdict in _OPEN
 
 
-def _group(case: Case) -> int:
-    word = case.word if case.outcome == "passed" else case.outcome
-    return _ORDER.index(word) if word in _ORDER else len(_ORDER)
+def _word(case: Case) -> str:
+    return case.word if case.outcome == "passed" else case.outcome

@@ -14,6 +14,7 @@ import hashlib
 import io
 import os
 import re
+import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tfperf.errors import ReportError
+from pytest_tfperf.files import followed
 from pytest_tfperf.records.arm import Scalar
 from pytest_tfperf.records.comparison import Verdict
 from pytest_tfperf.report.document import Case, Judgement, SessionReport
@@ -136,10 +138,12 @@ class _Session:
         summary = summary_pb2.Summary(value=values)
         for event in (version, event_pb2.Event(wall_time=self._start, step=self._step, summary=summary)):
             writer.write(event.SerializeToString())
+        followed(run / self._file)
         run.mkdir(parents=True, exist_ok=True)
-        temporary = run / f".{os.getpid()}.tmp"  # a name that TensorBoard does not read
+        temporary = run / f".{os.getpid()}-{secrets.token_hex(4)}.tmp"  # a name that TensorBoard does not read
         try:
-            temporary.write_bytes(buffer.getvalue())
+            with temporary.open("xb") as file:  # never through a link that is there already
+                file.write(buffer.getvalue())
             os.replace(temporary, run / self._file)
         finally:
             temporary.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from pytest_tfperf.diagnosis.moved import what_moved
 from pytest_tfperf.records.against import Revision
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import ArmVerdict, FloorVerdict, MetricVerdict, Verdict
-from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.environment import Change, Environment
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.units import format_confidence, format_number, format_percent, format_points, format_seconds, plural
 
@@ -72,7 +72,7 @@ def arm_view(
     verdict: ArmVerdict,
     *,
     environment: Environment,
-    soft_changes: Sequence[tuple[str, str | None, str | None]],
+    soft_changes: Sequence[Change],
     warnings: Sequence[str],
     details: Sequence[str],
     rounds: int,
@@ -231,7 +231,7 @@ def _since(baseline: BaselineEntry) -> str:
     return f"{since} {saved.date[:10]}{commit}"
 
 
-def _changes(changes: Sequence[tuple[str, str | None, str | None]]) -> str:
+def _changes(changes: Sequence[Change]) -> str:
     what = ", ".join(f"{key} {old or 'not set'} -> {new or 'not set'}" for key, old, new in changes)
     return what or "no version or setting changed"
 

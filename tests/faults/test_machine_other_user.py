@@ -16,9 +16,11 @@ from typing import Any
 import psutil  # type: ignore[import-untyped, unused-ignore]
 import pytest
 
+from benchmarks.canned_report import canned_report
 from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.cluster.compile_cache import CompileCache
-from pytest_tfperf.reporting import write_file
+from pytest_tfperf.config import Outputs
+from pytest_tfperf.reporting import write_file, write_reports
 from pytest_tfperf.workloads.cifar_records import records_file
 from tests.cluster.processes import poll, workers
 from tests.faults.machine_gate import SUITE, arguments, gate
@@ -116,7 +118,9 @@ def precious(folder: Path) -> Path:
     return path
 
 
-def test_a_report_is_not_written_through_what_somebody_planted(shared: Path, place: Path) -> None:
+@pytest.mark.parametrize("mode", [0o1777, 0o777], ids=["sticky", "not_sticky"])
+def test_a_report_is_not_written_through_what_somebody_planted(shared: Path, place: Path, mode: int) -> None:
+    shared.chmod(mode)
     target = precious(place)
 
     def plant() -> None:
@@ -136,6 +140,48 @@ def test_a_report_is_not_written_through_what_somebody_planted(shared: Path, pla
     (shared / "own.json").symlink_to(place / "report.json")
     write_file(shared / "own.json", b"a report")
     assert (place / "report.json").read_bytes() == b"a report"
+
+
+OUTPUTS = {
+    "json": "{}",
+    "markdown": "{}",
+    "html": "{}",
+    "tensorboard": "{}",
+    "history": "sqlite:///{}",
+}
+
+
+@pytest.mark.parametrize("name", [*OUTPUTS, "job_summary"])
+def test_no_kind_of_report_is_written_through_a_link_that_is_planted_while_a_session_runs(
+    shared: Path, place: Path, name: str
+) -> None:
+    target = place / "precious"
+    if name == "tensorboard":
+        target.mkdir()
+    else:
+        target.write_bytes(b"")  # which SQLite takes for a database that is still empty
+    as_user(lambda: os.symlink(target, shared / "link"))
+    where = OUTPUTS.get(name, "{}").format(shared / "link")
+    report = canned_report(place / "session", 4)
+    given: dict[str, Any] = {name: where if name == "history" else Path(where)}
+    (written,) = write_reports(report, Outputs(**given))
+    assert written.failed
+    assert "another user, in a folder that everybody can write to" in written.text
+    assert list(target.iterdir()) == [] if name == "tensorboard" else target.read_bytes() == b""
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_what_is_planted_before_a_session_keeps_it_from_beginning(shared: Path, place: Path, name: str) -> None:
+    target = precious(place)
+    as_user(lambda: os.symlink(target, shared / "link"))
+    where = OUTPUTS[name].format(shared / "link")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--tfperf-{name}={where}", str(place)]
+    done = subprocess.run(
+        command, cwd=place, env={**os.environ, "PYTHONPATH": python_path()}, capture_output=True, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert f"--tfperf-{name} {shared}/link: {shared}/link: it belongs to another user" in done.stderr
 
 
 def test_records_are_not_taken_from_what_somebody_planted(shared: Path) -> None:

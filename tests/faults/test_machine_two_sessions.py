@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
@@ -11,9 +12,11 @@ import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from pytest_tfperf.measurement import device_lock
 from pytest_tfperf.measurement.device_lock import DeviceLock, core_folders, holder_of
 from tests.cluster.processes import poll
 from tests.faults.machine_gate import begun, gate, windows
@@ -143,13 +146,27 @@ def test_a_killed_session_is_waited_for_no_longer(
     assert [str(holder_of(device)) for device in devices] == [f"pid {os.getpid()} in {os.getcwd()}"] * 3
 
 
+def test_what_ctrl_c_comes_just_after_is_let_go_of(devices: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(descriptor: int, kind: int) -> None:
+        fcntl.flock(descriptor, kind)
+        signal.raise_signal(signal.SIGINT)
+
+    lock = DeviceLock()
+    with monkeypatch.context() as patch:
+        patch.setattr(device_lock, "fcntl", SimpleNamespace(**{**vars(fcntl), "flock": flock}))
+        with pytest.raises(KeyboardInterrupt):
+            lock.hold(devices, [], seconds=0, say=print)
+    lock.close()
+    assert [holder_of(device) for device in devices] == [None] * 3
+
+
 def test_the_wait_has_an_end(
     hold: Callable[..., subprocess.Popen[str]], devices: list[Path], lock: DeviceLock, tmp_path: Path
 ) -> None:
     """What nobody else has is held all the same, so that a third session waits."""
     holder = hold(devices[1])
     said: list[str] = []
-    lock.hold(devices, [], seconds=0.5, say=said.append)
+    assert 0.5 <= lock.hold(devices, [], seconds=0.5, say=said.append) < 60
     assert said[-1].startswith(f"core 1 is held by pid {holder.pid} in {tmp_path} after ")
     assert said[-1].endswith("still: what it disturbs decides nothing")
     holders = [holder_of(device) for device in devices]

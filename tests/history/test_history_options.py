@@ -45,6 +45,7 @@ def test_a_path_is_relative_to_where_it_is_said(pytester: pytest.Pytester) -> No
     pytester.makeini("[pytest]\ntfperf_history = nights.db\n")
     assert url() == f"sqlite:///{pytester.path}/nights.db"
     assert url("--tfperf-history=postgresql://host/perf") == "postgresql://host/perf"
+    assert url("--tfperf-history=") == "", "an empty one switches off the ini file's"
 
 
 def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +88,6 @@ def test_no_password_gets_into_the_report(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(f"--tfperf-history={url}", "--tfperf-json=report.json")
     assert result.ret == 0  # a history that is away fails nothing
     written = (pytester.path / "report.json").read_text()
-    assert "me:***@127.0.0.1" in written
+    assert "postgresql://***@127.0.0.1:1/perf" in written
     assert "s3cret" not in written + result.stdout.str() + result.stderr.str()
     result.stdout.fnmatch_lines(["*history was not written: postgresql://me:[*][*][*]@127.0.0.1:1/perf: *refused*"])

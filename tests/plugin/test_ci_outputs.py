@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -10,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pytest_tfperf.fixtures import _set_properties
+from pytest_tfperf.report import github
 from tests.plugin.canned_session import Canned, suite
 
 IDENTITY = {"workload": "mlp", "strategy": "multi_worker_mirrored", "replicas": "2", "device": "cpu"}
@@ -64,6 +66,19 @@ def test_elsewhere_nothing_of_it(canned: Canned, monkeypatch: pytest.MonkeyPatch
     assert not [line for line in done.outlines if re.match("::(error|warning) ", line)]
     assert not summary.exists()
     check_junit(canned.folder / "junit.xml")
+
+
+def test_an_interrupt_before_the_first_report_loses_no_verdict(canned: Canned, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+
+    def interrupted(*given: object, **more: object) -> tuple[str, ...]:
+        signal.raise_signal(signal.SIGINT)
+        return ()
+
+    monkeypatch.setattr(github, "annotation_lines", interrupted)
+    done = canned.gate(suite("unchanged"), "--tfperf-markdown=night.md")
+    assert done.ret == pytest.ExitCode.INTERRUPTED
+    done.stdout.fnmatch_lines(["tfperf: the reports were interrupted, and may not have been written", "*1 unchanged*"])
 
 
 def check_junit(path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pytest_tfperf.report.document import Case
+from pytest_tfperf.report.ranking import place
 
 SYMBOLS = {
     "regressed": "▼",
@@ -21,9 +22,6 @@ SYMBOLS = {
     "unchanged": "=",
     "passed": "✓",
 }
-"""What needs a look first comes first."""
-
-_ORDER = {word: place for place, word in enumerate(SYMBOLS)}
 _DOUBTFUL = ("regressed", "inconclusive", "incomparable")
 
 
@@ -52,4 +50,4 @@ def is_well(case: Case) -> bool:
 def counted(words: Iterable[str]) -> tuple[Word, ...]:
     """Each word with its count, what needs a look first."""
     counts = Counter(words)
-    return tuple(Word(word, counts[word]) for word in sorted(counts, key=lambda word: _ORDER.get(word, len(_ORDER))))
+    return tuple(Word(word, counts[word]) for word in sorted(counts, key=place))

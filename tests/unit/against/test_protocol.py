@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,12 +133,13 @@ WORKLOAD = WorkloadDefinition("ours", lambda: None, {"batch_size": 8})
 def ask() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
     """Ask a server whose measurements are canned."""
     ready: list[bool] = []
+    cores: list[Sequence[int]] = [(0, 1, 2, 3)]
 
     def measure(spec: SweepSpec, arm: Arm, workload: WorkloadDefinition, number: int) -> Run:
         assert (spec, workload, ready) == (SPEC, WORKLOAD, [True])
         if number == 9:
             raise ClusterError("worker:1 died")
-        return Run(arm, number, 100.0 * arm.replicas, 0.08, _task_runs(), warnings=("odd",))
+        return Run(arm, number, 100.0 * arm.replicas, 0.08, _task_runs(), warnings=("odd", f"on {cores[-1]}"))
 
     def is_ready() -> tuple[dict[str, dict[str, str]], str]:
         ready.append(True)
@@ -146,7 +147,8 @@ def ask() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
 
     other = SweepSpec("t.py::test_b", "ours", SPEC.recipe, SPEC.reference, (1,), "cpu")
     arms = [(SPEC, WORKLOAD, False), (other, WORKLOAD, True)]
-    server = Server(Collected.of(arms, {"u.py": "broken"}), is_ready, measure, cores=(0, 1, 2, 3), timeout=30.0)
+    collected = Collected.of(arms, {"u.py": "broken"})
+    server = Server(collected, is_ready, measure, cores=cores[0], pin_to=cores.append, timeout=30.0)
     ours, theirs = socket.socketpair()
     thread = threading.Thread(target=server.serve, args=(Line(theirs),))
     thread.start()
@@ -200,7 +202,7 @@ def test_a_server_measures_what_it_is_asked_for(ask: Callable[..., dict[str, Any
     seen = read_measurement(ask({**request, "arm": 2}))
     assert (seen.throughput, seen.warnings, seen.facts, seen.versions) == (
         200.0,
-        ("odd",),
+        ("odd", "on (0, 1, 2, 3)"),
         ("variables: 1",),
         {"tensorflow": "2"},
     )
@@ -210,3 +212,13 @@ def test_a_server_measures_what_it_is_asked_for(ask: Callable[..., dict[str, Any
     assert "cannot be read" in ask({"do": "measure"})["error"]
     assert "does not know the request 'dance'" in ask({"do": "dance"})["error"]
     assert ask({"do": "stop"}) == {}
+
+
+@pytest.mark.parametrize(("given", "used"), [([4, 5, 6, 7], (4, 5, 6, 7)), ([4, 5], (0, 1, 2, 3)), ([], (0, 1, 2, 3))])
+def test_a_server_measures_on_the_cores_of_the_asking_side(
+    ask: Callable[..., dict[str, Any]], tmp_path: Path, given: list[int], used: tuple[int, ...]
+) -> None:
+    """Where it can pin to as many; an older version of the asking side names none."""
+    ask({**hello(tmp_path), "cores": given})
+    seen = read_measurement(ask({"do": "measure", "test": SPEC.test, "round": 1, "arm": 2}))
+    assert seen.warnings == ("odd", f"on {used}")

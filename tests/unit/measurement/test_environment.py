@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import subprocess
 import sys
@@ -13,9 +14,10 @@ import pytest
 from pytest_tfperf.errors import MeasurementError
 from pytest_tfperf.measurement import environment as environment_module
 from pytest_tfperf.measurement import provenance
-from pytest_tfperf.measurement.cores import cpu_model, cpu_quota, measuring_cores, usable_cores
+from pytest_tfperf.measurement.cores import cpu_model, cpu_quota, measuring_cores, quiet_cores, usable_cores
 from pytest_tfperf.measurement.environment import changed, git_provenance, read_environment, speed_variables
 from pytest_tfperf.measurement.gpus import Gpu, GpuSurvey
+from pytest_tfperf.measurement.host import busy_seconds
 
 SURVEY = GpuSurvey(
     tuple(Gpu(f"GPU-{index}", "NVIDIA H100 80GB HBM3", f"GPU-{index}") for index in range(4)),
@@ -84,7 +86,7 @@ def test_cpu_quota(tmp_path: Path, files: dict[str, str], quota: float | None) -
     assert cpu_quota(tmp_path) == quota
 
 
-@pytest.mark.parametrize(("limit", "allowed", "cores"), [(250000, 8, 3), (200000, 8, 2), (900000, 8, 8), (10000, 8, 1)])
+@pytest.mark.parametrize(("limit", "allowed", "cores"), [(250000, 8, 2), (200000, 8, 2), (900000, 8, 8), (10000, 8, 1)])
 def test_usable_cores(tmp_path: Path, limit: int, allowed: int, cores: int) -> None:
     write(tmp_path / "proc/self/cgroup", "0::/\n")
     write(tmp_path / "sys/fs/cgroup/cpu.max", f"{limit} 100000\n")
@@ -99,6 +101,47 @@ def test_cores_to_measure_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, li
     write(tmp_path / "proc/self/cgroup", "0::/\n")
     write(tmp_path / "sys/fs/cgroup/cpu.max", f"{limit} 100000\n")
     assert measuring_cores(tmp_path) == tuple(range(3, 3 + cores))
+
+
+@pytest.mark.parametrize(
+    ("used", "chosen"),
+    [
+        ([0, 0, 0, 0, 0, 0, 0, 0], (0, 1)),
+        ([1, 1, 1, 0, 0, 0, 1, 1], (0, 1)),  # single ticks: the host is quiet
+        ([20, 0, 0, 9, 0, 0, 0, 0], (4, 5)),
+        ([20, 20, 20, 20, 20, 20, 0, 1], (6, 7)),
+        ([20, 20, 20, 20, 20, 20, 20, 20], (0, 1)),
+    ],
+)
+def test_under_a_quota_the_least_busy_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, used: list[int], chosen: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr("pytest_tfperf.measurement.cores.allowed_cores", lambda: tuple(range(8)))
+    ticks = os.sysconf("SC_CLK_TCK")
+
+    def pass_time(seconds: float) -> None:
+        now = [1000 * core + count * ticks // 100 for core, count in enumerate(used)]
+        write(tmp_path / "proc/stat", "".join(f"cpu{core} {user} 0 0 9\n" for core, user in enumerate(now)))
+
+    write(tmp_path / "proc/stat", "".join(f"cpu{core} {1000 * core} 0 0 9\n" for core in range(8)))
+    assert quiet_cores((0, 1), tmp_path, pass_time) == chosen
+
+
+@pytest.mark.parametrize("cores", [(), (0, 1, 2), (0, 1, 2, 3)])
+def test_where_there_is_no_choice_nothing_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, cores: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr("pytest_tfperf.measurement.cores.allowed_cores", lambda: (0, 1, 2, 3))
+    waits: list[float] = []
+    assert quiet_cores(cores, sleep=waits.append) == cores
+    assert not waits
+
+
+def test_a_core_is_as_busy_as_its_other_hyperthread(tmp_path: Path) -> None:
+    write(tmp_path / "proc/stat", "cpu0 0 0 0 9\ncpu1 0 0 0 9\ncpu2 300 0 0 9\n")
+    write(tmp_path / "sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0,2\n")
+    seconds = 300 / os.sysconf("SC_CLK_TCK")
+    assert [busy_seconds([core], tmp_path) for core in (0, 1, 2)] == [seconds, 0.0, seconds]
 
 
 def test_usable_cores_of_this_machine() -> None:

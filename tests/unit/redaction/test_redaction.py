@@ -29,11 +29,16 @@ def test_a_command_line_has_no_secrets() -> None:
         "tests/test_token.py",
         "--token-file",
         "-v",
+        "--override-ini=password=x=y",
+        "--override-ini=addopts=-q",
+        "-opassword=x",
+        "--index=https://ghp_abc@host/simple",
+        "tests/test_a.py::test_b[token=c]",
     ]
     assert without_secrets(given) == (
         "--tfperf-history",
-        "postgresql://me:***@db/perf",
-        "--x=https://:***@host",
+        "postgresql://***@db/perf",
+        "--x=https://***@host",
         "a::b[1:2@3]",
         "sqlite:///x",
         "--api-token=***",
@@ -44,6 +49,11 @@ def test_a_command_line_has_no_secrets() -> None:
         "tests/test_token.py",
         "--token-file",
         "-v",
+        "--override-ini=password=***",
+        "--override-ini=addopts=-q",
+        "-opassword=***",
+        "--index=https://***@host/simple",
+        "tests/test_a.py::test_b[token=c]",
     )
 
 
@@ -57,13 +67,21 @@ def test_a_command_line_has_no_secrets() -> None:
         "TF_XLA_PASS",
         "--api-key",
         "PWD",
+        "NCCL_AUTHKEY",
+        "NCCL_AUTHORIZATION",
+        "TF_GPU_USERPASS",
+        "TF_XLA_PASSCODE",
+        "authors_token",
     ],
 )
 def test_names_of_secrets(name: str) -> None:
     assert is_secret(name)
 
 
-@pytest.mark.parametrize("name", ["TF_XLA_PASSES", "NCCL_ALGO", "TF_NUM_INTEROP_THREADS", "author", "--keyboard"])
+@pytest.mark.parametrize(
+    "name",
+    ["TF_XLA_PASSES", "NCCL_ALGO", "TF_NUM_INTEROP_THREADS", "author", "--keyboard", "bypass", "compass", "authors"],
+)
 def test_other_names(name: str) -> None:
     assert not is_secret(name)
 

@@ -9,7 +9,8 @@ import pytest
 from benchmarks.canned_report import canned_report
 from pytest_tfperf.records.comparison import Verdict
 from pytest_tfperf.report.document import Case, SessionReport
-from pytest_tfperf.report.ranking import loss, status, worst_first
+from pytest_tfperf.report.html.words import SYMBOLS, counted
+from pytest_tfperf.report.ranking import ORDER, loss, status, worst_first
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +26,17 @@ def test_failures_come_first_the_largest_loss_of_all(report: SessionReport) -> N
     losses = [loss(case) for case in ranked if case.outcome == "failed"]
     assert losses == sorted(losses, reverse=True)
     assert losses[0] == pytest.approx(0.2, abs=0.05)
+
+
+def test_words_are_counted_in_the_same_order() -> None:
+    assert sorted(SYMBOLS) == sorted(ORDER)
+    words = counted(["unchanged", "regressed", "odd", "failed", "unchanged"])
+    assert [(word.text, word.count) for word in words] == [
+        ("failed", 1),
+        ("regressed", 1),
+        ("unchanged", 2),
+        ("odd", 1),
+    ]
 
 
 def test_a_status_says_what_the_verdict_does_not(report: SessionReport) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,6 +92,7 @@ def test_a_writer_that_trips_over_something_of_its_own_loses_no_other(tmp_path: 
     written = write_reports(broken, outputs)
     assert [line.failed for line in written] == [False, True]
     assert written[1].text.startswith("TensorBoard events was not written: ValueError: ")
+    assert re.search(r" \(tensorboard\.py:\d+\)$", written[1].text)
     assert read_json(tmp_path / "report.json") == broken
 
 

@@ -37,6 +37,14 @@ def test_planned_rounds(changes: dict[str, object], marker: int | None, planned:
     assert gate_rounds(config, spec) == gate
 
 
+def test_waiting_for_another_session_costs_no_time() -> None:
+    clock = FakeClock()
+    budget = TimeBudget(replace(CONFIG, max_time=100.0), clock)
+    clock.sleep(60.0)
+    budget.put_off(50.0)
+    assert budget.pace(SPEC, sweeps=1).seconds == pytest.approx(90.0)
+
+
 def test_without_a_limit_there_is_all_the_time() -> None:
     assert TimeBudget(CONFIG, FakeClock()).pace(SPEC, sweeps=7) == Pace(5, fewest=2, seconds=inf)
 

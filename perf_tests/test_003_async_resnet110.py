@@ -98,10 +98,10 @@ def test_003_suspect_line(tfperf: Measured) -> None:
 @pytest.mark.gpu
 @pytest.mark.tfperf(
     "resnet110", strategy="multi_worker_mirrored", replicas=[2, 4], tolerance=0.15,
-    min_efficiency=0.6, versus="ps_async", min_speedup=1.1,
+    min_efficiency={2: 0.7, 4: 0.6}, versus="ps_async", min_speedup={2: 1.25, 4: 1.1},
 )  # fmt: skip
 def test_003_remedied(tfperf: Measured) -> None:
-    """A step reduces 6.9 MB in one. On two H200s: E(2) 0.82, and 1.28 times as fast as behind a server beside them."""
+    """A step reduces 6.9 MB in one. On two H200s: E(2) 0.86, and 1.44 times as fast as behind a server beside them."""
     tfperf.check()
 
 

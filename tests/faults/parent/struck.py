@@ -1,8 +1,8 @@
 """A workload whose tasks do something bad once: TFPERF_STRIKE says when, what, to whom, and which worker does it.
 
 For instance ``step SIGINT session 1``: worker 1 sends SIGINT to the session's pytest in a step. When: `build`, `step`.
-What: a signal, or `hang`. To whom: `session`, `zygote`, or `session-again`: once more when pytest ends the task, which
-goes on for all that.
+What: a signal, `hang`, or `memory`: it takes all there is. To whom: `session`, `zygote`, or `session-again`: once more
+when pytest ends the task, which goes on for all that.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ def strike(when: str) -> None:
         return
     if what == "hang":
         time.sleep(3600)
+    taken = []
+    while what == "memory":
+        taken.append(b"x" * 50_000_000)
     pid = os.getppid() if whom == "zygote" else int(os.environ["TFPERF_SESSION"])
     os.kill(pid, getattr(signal, what))
 

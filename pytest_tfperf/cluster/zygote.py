@@ -47,6 +47,8 @@ from pytest_tfperf.cluster.shortage import refused
 from pytest_tfperf.errors import ClusterStartError
 
 _ORPHAN_SECONDS = 2.0
+_LOOK_AT_PARENT = 1.0
+"""Seconds between looks whether pytest lives, where the kernel does not tell."""
 
 
 class Supervisor:
@@ -79,30 +81,39 @@ class Supervisor:
             self._own_fds = [self._socket.fileno(), wakeup.fileno(), waker.fileno()]
             if isinstance(selector, selectors.EpollSelector):
                 self._own_fds.append(selector.fileno())
+            # A process that pytest has forked may keep the socket open: so watch pytest itself too.
+            patience: float | None = _LOOK_AT_PARENT
             if hasattr(os, "pidfd_open"):
-                # A process that pytest has forked may keep the socket open: so watch pytest itself too.
-                pidfd = os.pidfd_open(self._parent)
-                self._own_fds.append(pidfd)
-                selector.register(pidfd, selectors.EVENT_READ)
+                with contextlib.suppress(OSError):  # an old kernel, a sandbox that forbids it, or pytest has gone
+                    pidfd = os.pidfd_open(self._parent)
+                    self._own_fds.append(pidfd)
+                    selector.register(pidfd, selectors.EVENT_READ)
+                    patience = None
             try:
-                while True:
-                    ready = {key.fd for key, _ in selector.select()}
-                    if wakeup.fileno() in ready:
-                        wakeup.recv(4096)
-                        self._reap()
-                    if self._socket.fileno() in ready:
-                        request, fds = wire.receive(self._socket)
-                        if isinstance(request, Leave):
-                            return
-                        self._handle(request, fds)
-                    elif ready - {wakeup.fileno()}:
-                        return
-            except (EOFError, OSError):
+                try:
+                    self._answer(selector, wakeup, patience)
+                finally:
+                    self._kill_all()
+            except (EOFError, ConnectionError):
                 self._await_orphanhood()
             finally:
-                self._kill_all()
                 if self._inherited_dir and os.getppid() != self._parent:
                     shutil.rmtree(self._inherited_dir, ignore_errors=True)
+
+    def _answer(self, selector: selectors.BaseSelector, wakeup: socket.socket, patience: float | None) -> None:
+        """Do what is asked until this process is told to leave, or pytest has gone; it is looked for at `patience`."""
+        while True:
+            ready = {key.fd for key, _ in selector.select(patience)}
+            if wakeup.fileno() in ready:
+                wakeup.recv(4096)
+                self._reap()
+            if self._socket.fileno() in ready:
+                request, fds = wire.receive(self._socket)
+                if isinstance(request, Leave):
+                    return
+                self._handle(request, fds)
+            elif ready - {wakeup.fileno()} or os.getppid() != self._parent:
+                return
 
     def _await_orphanhood(self) -> None:
         """Nobody told this process to leave, so that pytest is dying: its sockets close before its children lose it."""
@@ -113,10 +124,11 @@ class Supervisor:
     def _handle(self, request: object, fds: list[int]) -> None:
         if isinstance(request, Configure):
             try:
-                self._send(self._configure(request))
+                answer = self._configure(request)
             except OSError as error:
                 reason = f"The process that starts the tasks cannot be set up: {refused(error)}"
-                self._send(SupervisorFailed(reason, False))
+                answer = SupervisorFailed(reason, False)
+            self._send(answer)
         elif isinstance(request, PickPorts):
             if self._picker is None:
                 self._picker = PortPicker()
@@ -164,12 +176,12 @@ class Supervisor:
         began, reason = time.monotonic(), None
         self._mode = request.mode
         if request.mode == "fork":
-            try:
-                with process.leaves_with(self._parent):  # else it goes on to the end of an import of many seconds
-                    for name in request.preload:
+            with process.leaves_with(self._parent):  # else it goes on to the end of an import of many seconds
+                for name in request.preload:
+                    try:
                         importlib.import_module(name)
-            except BaseException as error:
-                return SupervisorFailed(f"Importing {name} failed: {type(error).__name__}: {error}", False)
+                    except BaseException as error:
+                        return SupervisorFailed(f"Importing {name} failed: {type(error).__name__}: {error}", False)
             sys.path[:] = own_path
             reason = _why_not_fork()
             if reason is not None:
@@ -223,7 +235,7 @@ class Supervisor:
             return False
         deadline = time.monotonic() + request.seconds
         while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            if time.monotonic() >= deadline:
+            if time.monotonic() >= deadline or os.getppid() != self._parent:
                 process.signal_process(pid, signal.SIGKILL, group=True)
                 break
             time.sleep(0.005)
@@ -322,5 +334,11 @@ if __name__ == "__main__":
     warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
     _socket = socket.socket(fileno=int(sys.argv[1]))
     _socket.set_inheritable(False)
-    Supervisor(_socket, int(sys.argv[2])).serve()
-    os._exit(0)  # no exit handler of an imported library may keep us
+    _code = 0
+    try:
+        Supervisor(_socket, int(sys.argv[2])).serve()
+    except Exception:
+        traceback.print_exc()  # into the log
+        _code = 1
+    finally:
+        os._exit(_code)  # no exit handler of an imported library may keep us

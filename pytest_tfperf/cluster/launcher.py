@@ -26,7 +26,7 @@ from pytest_tfperf.cluster.base import (
     OnEvent,
 )
 from pytest_tfperf.cluster.compile_cache import CompileCache
-from pytest_tfperf.cluster.faults import Fault, fault_error, timeout_error
+from pytest_tfperf.cluster.faults import Fault, culprits_of, fault_error, timeout_error
 from pytest_tfperf.cluster.messages import Mode, SupervisorReady, TaskReady
 from pytest_tfperf.cluster.multi_process import MultiProcessCluster
 from pytest_tfperf.cluster.network import why_no_links
@@ -268,8 +268,9 @@ class ClusterLauncher:
             if not events:
                 phases = {id: task.phase for id, task in group.tasks.items()}
                 held = group.held()
-                states = group.states(held, waiting)
-                raise timeout_error(sorted(waiting), {}, held, phases, seconds, states, starting=True)
+                culprits = culprits_of(sorted(waiting), {}, held)
+                states = group.states(held, culprits)
+                raise timeout_error(culprits, held, phases, seconds, states, starting=True)
 
     def _check_usable(self) -> None:
         if self._closed:

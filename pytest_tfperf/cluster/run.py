@@ -121,7 +121,7 @@ class Run:
     def _time_out(self, seconds: float) -> None:
         late = [task.id for task in self._chosen if task.id not in self._values]
         waits, held = self._meeting.waits(), self._group.held()
-        guilty = culprits_of(late, waits, held)
-        self._group.dump_stacks([id for id in guilty if id not in held])
+        culprits = culprits_of(late, waits, held)
+        self._group.dump_stacks([id for id in culprits if id not in held])
         phases = {task.id: task.phase for task in self._chosen}
-        raise timeout_error(late, waits, held, phases, seconds, self._group.states({**waits, **held}, guilty))
+        raise timeout_error(culprits, held, phases, seconds, self._group.states({**waits, **held}, culprits))

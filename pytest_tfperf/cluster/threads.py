@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pytest_tfperf.cluster.base import DEFAULT_RUN_TIMEOUT, Results, TaskFunction
-from pytest_tfperf.cluster.faults import Fault, fault_error, first_cause
+from pytest_tfperf.cluster.faults import Fault, culprits_of, fault_error, first_cause
 from pytest_tfperf.cluster.messages import TaskRaised
 from pytest_tfperf.cluster.rendezvous import Rendezvous
 from pytest_tfperf.errors import ClusterTimeoutError, TaskFailedError, TaskState, UsageError
@@ -237,10 +237,10 @@ class _Run:
         return error
 
     def _late(self, seconds: float) -> ClusterTimeoutError:
-        late = [task for task in self._tasks if task.id not in self._values]
-        waits = self._meeting.rendezvous.waits()
-        culprits = [task for task in late if task.id not in waits] or late
-        named = ", ".join(f"{task.id} (in phase {task.last_phase!r})" for task in culprits)
+        late = [task.id for task in self._tasks if task.id not in self._values]
+        culprits = culprits_of(late, self._meeting.rendezvous.waits(), {})
+        phases = {task.id: task.last_phase for task in self._tasks}
+        named = ", ".join(f"{id} (in phase {phases[id]!r})" for id in culprits)
         return ClusterTimeoutError(
             f"{named} not finished within the deadline of {seconds:g} s. Its thread cannot be ended and runs on.",
             self._states(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import select
 import signal
@@ -76,6 +77,7 @@ class Nursery:
         self.pids: dict[int, int] = {}
         self.users = 0
         """Clusters that run on it now."""
+        self._keys = itertools.count(1)
         self._picked: list[tuple[int, ...]] = []
         self._tried: list[bool] = []
         self._code: int | None = None
@@ -163,6 +165,10 @@ class Nursery:
         Raises ClusterStartError and SupervisorGoneError.
         """
         return self._asked(TryEnvironment(added, _TRIAL_SECONDS), self._tried, _TRIAL_SECONDS + _PATIENCE)
+
+    def new_key(self) -> int:
+        """Number of a process that it is to start."""
+        return next(self._keys)
 
     def start_task(
         self, key: int, settings: TaskSettings, channel: socket.socket, log: int, host: int | None = None

@@ -20,7 +20,8 @@ from typing import Any
 from pytest_tfperf.cluster import ports, spec
 from pytest_tfperf.cluster.generated import keep_generated_code
 from pytest_tfperf.cluster.shortage import start_errors
-from pytest_tfperf.cluster.threads import InProcessCluster, InProcessTask
+from pytest_tfperf.cluster.thread_task import InProcessTask
+from pytest_tfperf.cluster.threads import InProcessCluster
 from pytest_tfperf.errors import ClusterStartError, TensorFlowMissingError, UsageError
 from pytest_tfperf.records.task import TaskId, TaskPlacement
 

@@ -34,7 +34,8 @@ from pytest_tfperf.cluster.nurseries import Nurseries
 from pytest_tfperf.cluster.nursery import SupervisorGoneError
 from pytest_tfperf.cluster.ports import PortClashError, PortPicker
 from pytest_tfperf.cluster.shortage import start_errors
-from pytest_tfperf.cluster.task_group import Exited, TaskGroup
+from pytest_tfperf.cluster.task_group import TaskGroup
+from pytest_tfperf.cluster.task_process import Exited
 from pytest_tfperf.errors import ClusterStartError, UsageError
 from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.link import Link

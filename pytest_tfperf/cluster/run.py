@@ -30,7 +30,8 @@ from pytest_tfperf.cluster.messages import (
 from pytest_tfperf.cluster.ports import PortClashError
 from pytest_tfperf.cluster.process import describe_exit
 from pytest_tfperf.cluster.rendezvous import Rendezvous
-from pytest_tfperf.cluster.task_group import Exited, TaskGroup, TaskProcess
+from pytest_tfperf.cluster.task_group import TaskGroup
+from pytest_tfperf.cluster.task_process import Exited, TaskProcess
 from pytest_tfperf.errors import TaskFailedError
 from pytest_tfperf.records.task import TaskId
 

@@ -9,7 +9,6 @@ import signal
 import socket
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_tfperf.cluster.faults import Fault, fault_error, first_cause
@@ -19,7 +18,8 @@ from pytest_tfperf.cluster.messages import Leave, PhaseChanged, TaskSettings
 from pytest_tfperf.cluster.network import Network
 from pytest_tfperf.cluster.nursery import Nursery, SupervisorGoneError
 from pytest_tfperf.cluster.ports import PortHold
-from pytest_tfperf.cluster.process import DUMP_SIGNAL, describe_exit, label, why_held
+from pytest_tfperf.cluster.process import describe_exit, label, why_held
+from pytest_tfperf.cluster.task_process import Exited, TaskProcess, dump_stacks
 from pytest_tfperf.cluster.wire import Channel
 from pytest_tfperf.errors import ClusterError, TaskDiedError, TaskState, UsageError
 from pytest_tfperf.interrupts import uninterrupted
@@ -31,42 +31,8 @@ TERM_GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL."""
 _KILL_GRACE = 10.0
 """Seconds to wait for a killed process; only one that hangs inside the kernel takes so long."""
-_DUMP_GRACE = 3.0
-_DUMP_STILL = 0.1
-"""Seconds in which a log did not grow, so that all of a stack is in it."""
 _LOOK_AT_LOGS = 0.25
 """Seconds between looks at the logs' sizes."""
-
-
-@dataclass(frozen=True)
-class Exited:
-    """A task's process has ended."""
-
-    code: int
-
-
-@dataclass
-class TaskProcess:
-    """One task's process, channel and log."""
-
-    id: TaskId
-    key: int
-    channel: Channel
-    log: Log
-    phase: str = "starting"
-    code: int | None = None
-    """Exit code once the process has ended."""
-    finished: bool = False
-    """True once it has given the result of the run that is on."""
-
-    def state(self, notes: Mapping[TaskId, str], *, with_log: bool) -> TaskState:
-        if self.code is not None:
-            state = describe_exit(self.code)
-        elif self.finished:
-            state = "finished"
-        else:
-            state = notes.get(self.id, "running")
-        return TaskState(str(self.id), state, self.phase, self.log.tail() if with_log else "")
 
 
 class TaskGroup:
@@ -201,19 +167,7 @@ class TaskGroup:
 
     def dump_stacks(self, ids: Collection[TaskId]) -> None:
         """Have tasks write where they are into their logs, and wait until they have."""
-        asked = [self.tasks[id] for id in ids if self.tasks[id].code is None]
-        before = {task.key: task.log.size for task in asked}
-        try:
-            self._nursery.signal([task.key for task in asked], DUMP_SIGNAL, group=False)
-        except SupervisorGoneError:
-            return
-        now, sizes = time.monotonic(), dict(before)
-        deadline, still_since = now + _DUMP_GRACE, now
-        while now < deadline and (now < still_since + _DUMP_STILL or any(sizes[key] == before[key] for key in sizes)):
-            time.sleep(0.01)
-            now, last, sizes = time.monotonic(), sizes, {task.key: task.log.size for task in asked}
-            if sizes != last:
-                still_since = now
+        dump_stacks(self._nursery, [self.tasks[id] for id in ids if self.tasks[id].code is None])
 
     def close(self, *, hard: bool = False, keep_logs: bool = False) -> None:
         """End every process: by request, then SIGTERM, then SIGKILL (`hard`: from SIGTERM on). Safe to call again.

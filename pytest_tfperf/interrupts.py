@@ -39,6 +39,7 @@ class Ending:
                     self._ours.append(number)
 
     def end(self) -> None:
+        """Give the signals back. Not within `uninterrupted`, which would bring our handlers back at its end."""
         while self._ours:
             number = self._ours.pop()
             if signal.getsignal(number) == self._raise:
@@ -64,15 +65,26 @@ def uninterrupted(*, drop: bool = False) -> Iterator[None]:
     came: list[int] = []
     handlers = {number: signal.getsignal(number) for number in _RAISING}
     held = {number: handler for number, handler in handlers.items() if callable(handler)}
-    for number in held:
-        signal.signal(number, lambda came_in, _: came.append(came_in))
     try:
+        for number in held:  # one of them may raise before its own turn
+            signal.signal(number, lambda came_in, _: came.append(came_in))
         yield
     finally:
-        _restore(held)
-        if not drop:
-            for one in dict.fromkeys(came):
-                signal.raise_signal(one)
+        try:
+            _restore(held)
+        finally:
+            if not drop:
+                _send_again(list(dict.fromkeys(came)))
+
+
+def _send_again(numbers: list[int]) -> None:
+    """Each of them, though the handler of one before it raises."""
+    try:
+        while numbers:
+            signal.raise_signal(numbers.pop(0))
+    finally:
+        if numbers:
+            _send_again(numbers)
 
 
 def _restore(handlers: dict[signal.Signals, _Handler]) -> None:

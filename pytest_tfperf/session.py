@@ -241,7 +241,7 @@ class PerfSession:
                 self._runs.close()
                 if self._devices is not None:
                     self._devices.close()
-                self._ending.end()
+        self._ending.end()
 
     def _measured(self, spec: SweepSpec, replicas: int, workload: WorkloadDefinition) -> SweepResult:
         if spec.test not in self._results:

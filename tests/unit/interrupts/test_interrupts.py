@@ -6,10 +6,15 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.interrupts import EndedBySignal, Ending, uninterrupted
+from pytest_tfperf.session import PerfSession
+from tests.unit.fakes import Lines
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +80,51 @@ def test_an_error_of_the_block_is_not_lost() -> None:
     with pytest.raises(KeyboardInterrupt) as caught:
         fail()
     assert isinstance(caught.value.__context__, ValueError)
+
+
+def test_a_signal_between_the_first_handler_and_the_last_leaves_ctrl_c_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ending = Ending()
+    ending.begin()
+    replace = signal.signal
+
+    def replaced(number: int, handler: Any) -> Any:
+        before = replace(number, handler)
+        if number == signal.SIGINT and signal.getsignal(signal.SIGTERM) == ending._raise:
+            monkeypatch.undo()
+            send(signal.SIGTERM)
+        return before
+
+    monkeypatch.setattr(signal, "signal", replaced)
+    with pytest.raises(EndedBySignal), uninterrupted():
+        pytest.fail("the block is not for a session that has ended")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ending.end()
+
+
+def test_all_that_came_are_handled_though_the_first_raises() -> None:
+    ending = Ending()
+    ending.begin()
+
+    def clear_up() -> None:
+        with uninterrupted():
+            send(signal.SIGINT)
+            send(signal.SIGTERM)
+
+    with pytest.raises(EndedBySignal) as caught:
+        clear_up()
+    assert isinstance(caught.value.__context__, KeyboardInterrupt)
+    ending.end()
+
+
+def test_a_session_that_is_closed_leaves_sigterm_as_it_found_it(tmp_path: Path) -> None:
+    session = PerfSession(PerfConfig(root=tmp_path, baselines=tmp_path), Lines())
+    session.begin()
+    assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    session.close()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
 
 
 def test_a_signal_that_is_ignored_or_would_kill_stays_so() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,9 +28,9 @@ def _nursery(folder: Path) -> Nursery:
     return Nursery("spawn", isolation="host", environ=os.environ, preload=(), run_dir=folder, keep_logs=True, number=1)
 
 
-def _customized(patch: pytest.MonkeyPatch, folder: Path, code: str) -> None:
-    """Have every supervisor run this first."""
-    text = f"import sys\nif 'pytest_tfperf.cluster.zygote' in sys.orig_argv:\n{code}"
+def _customized(patch: pytest.MonkeyPatch, folder: Path, code: str, module: str = "zygote") -> None:
+    """Have every supervisor run this first, or what else `module` is the program of."""
+    text = f"import sys\nif 'pytest_tfperf.cluster.{module}' in sys.orig_argv:\n{code}"
     (folder / "sitecustomize.py").write_text(text)
     patch.setenv("PYTHONPATH", os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]))
 
@@ -107,6 +109,37 @@ def test_one_that_loses_its_line_ends_the_tasks_before_it_waits_for_anything(
     with pytest.raises(SupervisorGoneError):
         nursery.receive()
     group.close(hard=True)
+
+
+TRIES = """
+import os, sys, time
+from pathlib import Path
+from pytest_tfperf.cluster.nursery import Nursery
+
+nursery = Nursery(
+    "spawn", isolation="host", environ=os.environ, preload=(), run_dir=Path(sys.argv[1]), keep_logs=True, number=1
+)
+nursery.wait_ready(time.monotonic() + 60)
+print(nursery.pid, flush=True)
+nursery.try_environment({})
+"""
+
+
+def test_a_trial_ends_with_pytest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it goes on, the supervisor reads no requests."""
+    marker = tmp_path / "trying"
+    code = f"    import time\n    open({str(marker)!r}, 'w').close()\n    time.sleep(3600)\n"
+    _customized(monkeypatch, tmp_path, code, module="trial")
+    with subprocess.Popen([sys.executable, "-c", TRIES, str(tmp_path)], stdout=subprocess.PIPE) as tries:
+        try:
+            assert tries.stdout is not None
+            supervisor = int(tries.stdout.readline())
+            poll(marker.exists, "it tries", 60)
+            (trial,) = [child.pid for child in psutil.Process(supervisor).children()]
+        finally:
+            tries.kill()
+    poll(lambda: is_gone(trial), "the trial is gone")
+    poll(lambda: is_gone(supervisor), "the supervisor too")
 
 
 def test_without_a_descriptor_of_pytests_process_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

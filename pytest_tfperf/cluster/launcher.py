@@ -201,10 +201,10 @@ class ClusterLauncher:
                 for cluster in self._clusters:
                     cluster.close(hard=True)
             finally:
+                # First while a supervisor is there, which does it where we are killed, but not once it has to leave.
+                self._remove_files()
                 self._nurseries.close()
-                if self._dir is not None:
-                    # Compiled programs are the session's, and go with it even where its logs stay.
-                    shutil.rmtree(self._dir / _CACHE if self._keep_logs else self._dir, ignore_errors=True)
+                self._remove_files()
 
     def __enter__(self) -> Self:
         return self
@@ -297,6 +297,11 @@ class ClusterLauncher:
                 ) from error
             atexit.register(self.close)
         return self._dir
+
+    def _remove_files(self) -> None:
+        if self._dir is not None:
+            # Compiled programs are the session's, and go with it even where its logs stay.
+            shutil.rmtree(self._dir / _CACHE if self._keep_logs else self._dir, ignore_errors=True)
 
     def _event(self, kind: EventKind, cluster: int, task: TaskId | None, text: str) -> None:
         if self._on_event is not None:

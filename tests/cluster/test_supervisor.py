@@ -171,3 +171,29 @@ def test_an_error_of_its_own_is_in_its_log_and_in_its_exit_code(
     message = r"(?s)has ended \(exit code 1\).*Traceback.*a disk that is broken"
     with pytest.raises(ClusterStartError, match=message):
         nursery.wait_ready(time.monotonic() + 60)
+
+
+KILLED_ONCE_IT_HAS_TOLD_IT_TO_LEAVE = """
+import os, signal, sys
+from pathlib import Path
+from pytest_tfperf.cluster import ClusterLauncher
+from pytest_tfperf.cluster.nursery import Nursery
+
+def close(nursery):
+    real(nursery)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+real, Nursery.close = Nursery.close, close
+launcher = ClusterLauncher(launcher="spawn", preload=(), run_dir=Path(sys.argv[1]))
+launcher.wait_until_warm(60)
+assert launcher.run_dir.is_dir()
+launcher.close()
+"""
+
+
+def test_a_pytest_that_is_killed_as_it_ends_leaves_no_folder(tmp_path: Path) -> None:
+    """The supervisor, which removes the folder of a pytest that is killed, has been told to leave by then."""
+    command = [sys.executable, "-c", KILLED_ONCE_IT_HAS_TOLD_IT_TO_LEAVE, str(tmp_path)]
+    killed = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert not list(tmp_path.iterdir())

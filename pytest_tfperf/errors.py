@@ -77,7 +77,7 @@ class ClusterStartError(ClusterError):
 
 
 class TaskDiedError(ClusterError):
-    """A task's process ended before it gave its result."""
+    """A task's process ended by itself: before it gave its result, or after it."""
 
 
 class TaskFailedError(ClusterError):

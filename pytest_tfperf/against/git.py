@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 from pathlib import Path
 
+from pytest_tfperf.against.ending import end_group, signal_group
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.against import Revision
@@ -58,11 +58,8 @@ def git(cwd: Path, *arguments: str) -> str:
 def _end(process: subprocess.Popen[str]) -> None:
     """End git, which clears up behind itself where it is asked to end, and all that it has started."""
     with uninterrupted():
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_GRACE)
+        signal_group(process, signal.SIGTERM)
+        end_group(process, _GRACE)
 
 
 def outside_of_hooks(environ: dict[str, str]) -> dict[str, str]:

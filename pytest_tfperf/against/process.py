@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_tfperf.against.ending import code_within, end_group
 from pytest_tfperf.against.protocol import Line, ProtocolError
 from pytest_tfperf.cluster.logs import private, tail
 from pytest_tfperf.cluster.process import describe_exit
@@ -103,20 +104,14 @@ class OtherPytest:
             with contextlib.suppress(EOFError):
                 self._line.send({"do": "stop"})
             self._line.close()
-            if self._process.poll() is None:
+            if code_within(self._process, 0) is None:
                 # A measurement in progress does not see the closed line. The signal ends it as Ctrl-C would.
-                self._process.send_signal(signal.SIGTERM)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._process.wait(_GRACE)
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)  # also what its conftest may have started
-            self._process.wait()
+                os.kill(self._process.pid, signal.SIGTERM)
+            end_group(self._process, _GRACE)  # with what its conftest may have started
 
     def _how_it_ended(self) -> str:
-        try:
-            how = describe_exit(self._process.wait(_GRACE))
-        except subprocess.TimeoutExpired:
-            how = "it has closed the line"
+        code = code_within(self._process, _GRACE)  # not waited for: `close` has its group to kill
+        how = "it has closed the line" if code is None else describe_exit(code)
         output = tail(self._log)
         if "unrecognized arguments" in output and "--tfperf-serve" in output:
             return (

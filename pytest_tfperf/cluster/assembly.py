@@ -9,12 +9,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from pytest_tfperf.cluster import spec
+from pytest_tfperf.cluster.generated import GENERATED
 from pytest_tfperf.cluster.messages import TaskSettings
 from pytest_tfperf.cluster.network import Network
 from pytest_tfperf.cluster.nursery import Nursery
 from pytest_tfperf.cluster.ports import PortClashError, PortHold, PortPicker, loopback
 from pytest_tfperf.cluster.process import task_environ
-from pytest_tfperf.cluster.task_group import GENERATED, TaskGroup, keys
+from pytest_tfperf.cluster.task_group import TaskGroup
 from pytest_tfperf.records.link import Link
 from pytest_tfperf.records.task import TaskId, TaskPlacement
 
@@ -47,7 +48,7 @@ def start_group(
                 raise PortClashError(f"One of the ports {picked} was taken: {error}.") from None
             started.callback(hold.close)
         if link is not None:
-            network = Network(nursery, link, sorted({one.host for one in placements}), next(keys))
+            network = Network(nursery, link, sorted({one.host for one in placements}), nursery.new_key())
             started.callback(network.close)
         here = loopback() if hold is not None else "127.0.0.1"  # a namespace's own has both kinds
         addresses = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
+from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.task import Task, TaskId, TaskPlacement
 
 if TYPE_CHECKING:
@@ -74,6 +75,14 @@ class Results(Mapping[TaskId, T_co]):
     def __repr__(self) -> str:
         inside = ", ".join(f"{key}: {value!r}" for key, value in self._values.items())
         return f"Results({inside})"
+
+
+def one_of(tasks: Sequence[TaskId], wanted: TaskId | str) -> TaskId:
+    """The task that is meant; raises UsageError where a cluster of these tasks has no such one."""
+    id = TaskId.parse(wanted) if isinstance(wanted, str) else wanted
+    if id not in tasks:
+        raise UsageError(f"{id} is not in this cluster; it has {', '.join(map(str, tasks))}.")
+    return id
 
 
 class ClusterTask(Task, Protocol):

@@ -77,7 +77,9 @@ def fault_error(fault: Fault, phase: str, states: Sequence[TaskState]) -> Cluste
     """The error for a fault; its first line names the task, what happened and the phase."""
     during = f"in phase {phase!r}"
     if fault.code is not None:
-        advice = _ADVICE.get(fault.code, "")
+        # A test's own sys.exit() may use that code too.
+        set_up = fault.code != NOT_SET_UP or phase == "starting"
+        advice = _ADVICE.get(fault.code, "") if set_up else ""
         when = "after it had given its result" if fault.finished else "before it gave its result"
         died = TaskDiedError(
             f"{fault.task} ended {when}: {describe_exit(fault.code)}, {during}.{advice}", tuple(states)
@@ -109,8 +111,7 @@ def held_error(held: Mapping[TaskId, str], phases: Mapping[TaskId, str], states:
 
 
 def timeout_error(
-    late: Sequence[TaskId],
-    waits: Mapping[TaskId, str],
+    culprits: Sequence[TaskId],
     held: Mapping[TaskId, str],
     phases: Mapping[TaskId, str],
     seconds: float,
@@ -118,11 +119,7 @@ def timeout_error(
     *,
     starting: bool = False,
 ) -> ClusterTimeoutError:
-    """The error for tasks that are late.
-
-    It names those that cannot run at all (`held`); where there are none, those that do not wait for another task.
-    """
-    culprits = culprits_of(late, waits, held)
+    """The error for a deadline that has passed: `culprits` as `culprits_of` gives them, `held` as it takes it."""
     named = ", ".join(f"{id} (in phase {phases[id]!r}{', ' + held[id] if id in held else ''})" for id in culprits[:4])
     if len(culprits) > 4:
         named += f" and {len(culprits) - 4} more"
@@ -137,7 +134,10 @@ def timeout_error(
 
 
 def culprits_of(late: Sequence[TaskId], waits: Mapping[TaskId, str], held: Mapping[TaskId, str]) -> list[TaskId]:
-    """Of tasks that are late, those that the others wait for, as far as can be known."""
+    """Of tasks that are late, those that the others wait for, as far as can be known.
+
+    They are those that cannot run at all (`held`); where there are none, those that do not wait for another task.
+    """
     return [id for id in late if id in held] or [id for id in late if id not in waits] or list(late)
 
 

@@ -13,6 +13,8 @@ import sys
 import tempfile
 from types import SimpleNamespace
 
+GENERATED = "generated"
+"""Name of that folder, beside the cluster's logs."""
 _LOADER = "tensorflow.python.autograph.pyct.loader"
 
 

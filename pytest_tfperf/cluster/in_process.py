@@ -19,7 +19,9 @@ from typing import Any
 
 from pytest_tfperf.cluster import ports, spec
 from pytest_tfperf.cluster.generated import keep_generated_code
-from pytest_tfperf.cluster.threads import InProcessCluster, InProcessTask
+from pytest_tfperf.cluster.shortage import start_errors
+from pytest_tfperf.cluster.thread_task import InProcessTask
+from pytest_tfperf.cluster.threads import InProcessCluster
 from pytest_tfperf.errors import ClusterStartError, TensorFlowMissingError, UsageError
 from pytest_tfperf.records.task import TaskId, TaskPlacement
 
@@ -37,16 +39,17 @@ def start_in_process(
     """Start a TensorFlow server per placement in this process, or take those of an earlier cluster of this shape.
 
     `devices` logical CPU devices are configured by the first call; every cluster shares them out evenly, or gives
-    each task `devices_per_task` of them. Raises
-    TensorFlowMissingError, UsageError for placements that are no cluster, and ClusterStartError where ports are
-    taken again and again or TensorFlow already runs with too few devices.
+    each task `devices_per_task` of them. Raises TensorFlowMissingError, UsageError for placements that are no cluster,
+    and ClusterStartError where ports are taken again and again, TensorFlow already runs with too few devices, or the
+    system refuses a file or a socket.
     """
     ordered = sorted(placements, key=lambda placement: spec.job_order(placement.id))
     if not ordered:
         raise UsageError("A cluster needs at least one task.")
     spec.cluster_spec({placement.id: "" for placement in ordered})
     names = _logical_devices(devices, len(ordered) * (devices_per_task or 1))
-    _keep_generated_code_private()
+    with start_errors():
+        _keep_generated_code_private()
     shape: _Shape = tuple((one.id.type, one.id.index, bool(one.gpus)) for one in ordered)
     if shape not in _servers:
         _servers[shape] = _start_servers(ordered)
@@ -97,9 +100,11 @@ def _start_servers(placements: Sequence[TaskPlacement]) -> dict[TaskId, Any]:
     import tensorflow as tf
 
     picker = ports.PortPicker()
+    with start_errors():
+        here = ports.loopback()
     for attempt in range(1, _ATTEMPTS + 1):
         picked = picker.pick(len(placements))
-        addresses = {one.id: f"{ports.loopback()}:{port}" for one, port in zip(placements, picked, strict=True)}
+        addresses = {one.id: f"{here}:{port}" for one, port in zip(placements, picked, strict=True)}
         cluster = tf.train.ClusterSpec(spec.cluster_spec(addresses))
         servers: dict[TaskId, Any] = {}
         try:

@@ -9,7 +9,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -24,14 +26,16 @@ from pytest_tfperf.cluster.base import (
     OnEvent,
 )
 from pytest_tfperf.cluster.compile_cache import CompileCache
-from pytest_tfperf.cluster.faults import Fault, fault_error, timeout_error
-from pytest_tfperf.cluster.messages import Mode, TaskReady
+from pytest_tfperf.cluster.faults import Fault, culprits_of, fault_error, timeout_error
+from pytest_tfperf.cluster.messages import Mode, SupervisorReady, TaskReady
 from pytest_tfperf.cluster.multi_process import MultiProcessCluster
 from pytest_tfperf.cluster.network import why_no_links
-from pytest_tfperf.cluster.nursery import Nursery, SupervisorGoneError, import_time_variables
+from pytest_tfperf.cluster.nurseries import Nurseries
+from pytest_tfperf.cluster.nursery import SupervisorGoneError
 from pytest_tfperf.cluster.ports import PortClashError, PortPicker
 from pytest_tfperf.cluster.shortage import start_errors
-from pytest_tfperf.cluster.task_group import Exited, TaskGroup
+from pytest_tfperf.cluster.task_group import TaskGroup
+from pytest_tfperf.cluster.task_process import Exited
 from pytest_tfperf.errors import ClusterStartError, UsageError
 from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.link import Link
@@ -42,6 +46,17 @@ if TYPE_CHECKING:
 
 _CACHE = "compile-cache"
 """Folder of what XLA keeps, in the private folder."""
+
+
+@dataclass(frozen=True)
+class _Start:
+    """What is asked of one start of a cluster, which new ports may take several attempts."""
+
+    number: int
+    placements: tuple[TaskPlacement, ...]
+    env: Mapping[str, str]
+    link: Link | None
+    compile_cache: bool
 
 
 class ClusterLauncher:
@@ -65,16 +80,21 @@ class ClusterLauncher:
         the kernel allows it. The logs' folder is made in `run_dir` (None: the system's folder for temporary files).
         """
         linux = sys.platform.startswith("linux")
-        self._mode: Mode = "fork" if launcher == "zygote" or (launcher == "auto" and linux) else "spawn"
+        mode: Mode = "fork" if launcher == "zygote" or (launcher == "auto" and linux) else "spawn"
         self._isolation: Literal["auto", "namespace", "host"] = isolation
         self._base = run_dir
         self._keep_logs = keep_logs
         self._preload = tuple(preload)
         self._on_event = on_event
         self._dir: Path | None = None
-        self._nursery: Nursery | None = None
-        self._retired: list[Nursery] = []
-        self._nursery_count = itertools.count(1)
+        self._nurseries = Nurseries(
+            mode,
+            isolation,
+            self._preload,
+            keep_logs=keep_logs,
+            directory=self._directory,
+            told=lambda text: self._event("supervisor", 0, None, text),
+        )
         self._cluster_count = itertools.count(1)
         self._clusters: list[MultiProcessCluster] = []
         self._picker = PortPicker()
@@ -90,30 +110,40 @@ class ClusterLauncher:
     @property
     def isolation(self) -> Isolation | None:
         """Where the tasks' ports live; None until a supervisor is ready."""
-        return None if self._nursery is None or self._nursery.ready is None else self._nursery.isolation
+        nursery = self._nurseries.current
+        return None if nursery is None or nursery.ready is None else nursery.isolation
 
     @property
     def forks(self) -> bool | None:
         """True where tasks are forked from a zygote; None until a supervisor is ready."""
-        return None if self._nursery is None or self._nursery.ready is None else self._nursery.ready.mode == "fork"
+        ready = self._ready
+        return None if ready is None else ready.mode == "fork"
 
     @property
     def import_seconds(self) -> float | None:
         """Seconds that the zygote's import took; None until a supervisor is ready."""
-        return None if self._nursery is None or self._nursery.ready is None else self._nursery.ready.import_seconds
+        ready = self._ready
+        return None if ready is None else ready.import_seconds
 
     @property
     def supervisor_pid(self) -> int | None:
-        return None if self._nursery is None else self._nursery.pid
+        nursery = self._nurseries.current
+        return None if nursery is None else nursery.pid
 
     def warm_up(self) -> None:
-        """Start the supervisor and do not wait: its import runs while pytest does other things."""
-        with start_errors():
-            self._current_nursery({})
+        """Start the supervisor and do not wait: its import runs while pytest does other things.
+
+        Raises ClusterStartError, and UsageError where this launcher is closed or another process's.
+        """
+        self._check_usable()
+        with _is_there():
+            self._nurseries.started({})
 
     def wait_until_warm(self, timeout: float = DEFAULT_START_TIMEOUT) -> None:
         """Wait, at most `timeout` seconds, until the supervisor is ready. Raises as `start` does."""
-        self._ready_nursery({}, time.monotonic() + timeout)
+        self._check_usable()
+        with _is_there():
+            self._nurseries.ready({}, time.monotonic() + timeout)
 
     def start(
         self,
@@ -141,10 +171,11 @@ class ClusterLauncher:
         if len({placement.id for placement in ordered}) < len(ordered):
             raise UsageError("Two of the cluster's tasks have the same id.")
         number = next(self._cluster_count)
+        start = _Start(number, tuple(ordered), dict(env or {}), link, compile_cache)
         names = ", ".join(str(placement.id) for placement in ordered)
         self._event("start", number, None, names)
         cluster = MultiProcessCluster(
-            lambda: self._launched(number, ordered, dict(env or {}), link, compile_cache, start_timeout),
+            lambda: self._launched(start, start_timeout),
             ordered,
             number=number,
             on_event=self._on_event,
@@ -170,11 +201,10 @@ class ClusterLauncher:
                 for cluster in self._clusters:
                     cluster.close(hard=True)
             finally:
-                for nursery in (*self._retired, *([self._nursery] if self._nursery else [])):
-                    nursery.close()
-                if self._dir is not None:
-                    # Compiled programs are the session's, and go with it even where its logs stay.
-                    shutil.rmtree(self._dir / _CACHE if self._keep_logs else self._dir, ignore_errors=True)
+                # First while a supervisor is there, which does it where we are killed, but not once it has to leave.
+                self._remove_files()
+                self._nurseries.close()
+                self._remove_files()
 
     def __enter__(self) -> Self:
         return self
@@ -182,49 +212,42 @@ class ClusterLauncher:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _launched(
-        self,
-        number: int,
-        placements: Sequence[TaskPlacement],
-        env: Mapping[str, str],
-        link: Link | None,
-        compile_cache: bool,
-        seconds: float,
-    ) -> TaskGroup:
+    @property
+    def _ready(self) -> SupervisorReady | None:
+        nursery = self._nurseries.current
+        return None if nursery is None else nursery.ready
+
+    def _launched(self, start: _Start, seconds: float) -> TaskGroup:
+        self._check_usable()
         deadline = time.monotonic() + seconds
         with start_errors():
-            group = self._launch(number, placements, env, link, compile_cache, deadline)
+            group = self._launch(start, deadline)
         try:
-            self._await_ready(group, number, deadline, seconds)
+            self._await_ready(group, start.number, deadline, seconds)
         except BaseException:
             group.close(hard=True, keep_logs=self._keep_logs)
             raise
         return group
 
-    def _launch(
-        self,
-        number: int,
-        placements: Sequence[TaskPlacement],
-        env: Mapping[str, str],
-        link: Link | None,
-        compile_cache: bool,
-        deadline: float,
-    ) -> TaskGroup:
+    def _launch(self, start: _Start, deadline: float) -> TaskGroup:
         for _ in range(2):
-            nursery = self._ready_nursery(env, deadline)
-            if link is not None and nursery.isolation != "namespace":
-                reason = self.links_unavailable() or "the tasks' ports are among the machine's"
-                raise ClusterStartError(f"The cluster's hosts cannot be joined by links: {reason}.")
             try:
+                nursery = self._nurseries.ready(start.env, deadline)
+                if start.link is not None and nursery.isolation != "namespace":
+                    reason = self.links_unavailable() or "the tasks' ports are among the machine's"
+                    raise ClusterStartError(f"The cluster's hosts cannot be joined by links: {reason}.")
+                env = dict(start.env)
+                if start.compile_cache:
+                    # Not part of what the supervisor is chosen by: it has compiled nothing, so it has read no flag.
+                    env |= self._compile_cache().environ({**os.environ, **env}, nursery)
                 return start_group(
                     nursery,
-                    placements,
-                    # Not part of what the supervisor is chosen by: it has compiled nothing, so it has read no flag.
-                    {**env, **(self._compile_cache().environ({**os.environ, **env}, nursery) if compile_cache else {})},
-                    link,
+                    start.placements,
+                    env,
+                    start.link,
                     picker=self._picker,
                     preload=self._preload,
-                    log_dir=self._directory() / f"cluster-{number}",
+                    log_dir=self._directory() / f"cluster-{start.number}",
                 )
             except SupervisorGoneError as error:  # it was killed since it was last looked at
                 gone = error
@@ -246,23 +269,11 @@ class ClusterLauncher:
             if not events:
                 phases = {id: task.phase for id, task in group.tasks.items()}
                 held = group.held()
-                states = group.states(held, waiting)
-                raise timeout_error(sorted(waiting), {}, held, phases, seconds, states, starting=True)
+                culprits = culprits_of(sorted(waiting), {}, held)
+                states = group.states(held, culprits)
+                raise timeout_error(culprits, held, phases, seconds, states, starting=True)
 
-    def _ready_nursery(self, env: Mapping[str, str], deadline: float) -> Nursery:
-        nursery = self._current_nursery(env)
-        if nursery.ready is None:
-            try:
-                ready = nursery.wait_ready(deadline)
-            except BaseException:
-                nursery.discard()
-                self._nursery = None
-                raise
-            text = f"imported TensorFlow in {ready.import_seconds:.1f} s" if ready.mode == "fork" else "spawns tasks"
-            self._event("supervisor", 0, None, text + (f": {ready.cannot_fork}" if ready.cannot_fork else ""))
-        return nursery
-
-    def _current_nursery(self, env: Mapping[str, str]) -> Nursery:
+    def _check_usable(self) -> None:
         if self._closed:
             raise UsageError("This launcher is closed.")
         if os.getpid() != self._owner:
@@ -270,31 +281,6 @@ class ClusterLauncher:
                 "This process was forked from the one that pytest began in, and that one alone starts clusters: run "
                 "these tests without pytest-forked and without whatever else runs tests in processes of their own."
             )
-        self._discard_unused()
-        environ = {**os.environ, **env}
-        current = self._nursery
-        if current is not None:
-            same = import_time_variables(current.environ) == import_time_variables(environ)
-            if current.alive and same:
-                return current
-            self._retired.append(current)
-            self._nursery = None
-            self._discard_unused()
-        self._nursery = Nursery(
-            self._mode,
-            isolation=self._isolation,
-            environ=environ,
-            preload=self._preload,
-            run_dir=self._directory(),
-            keep_logs=self._keep_logs,
-            number=next(self._nursery_count),
-        )
-        return self._nursery
-
-    def _discard_unused(self) -> None:
-        for nursery in [one for one in self._retired if one.users == 0 or not one.alive]:
-            self._retired.remove(nursery)
-            nursery.discard()
 
     def _compile_cache(self) -> CompileCache:
         if self._cache is None:
@@ -312,6 +298,20 @@ class ClusterLauncher:
             atexit.register(self.close)
         return self._dir
 
+    def _remove_files(self) -> None:
+        if self._dir is not None:
+            # Compiled programs are the session's, and go with it even where its logs stay.
+            shutil.rmtree(self._dir / _CACHE if self._keep_logs else self._dir, ignore_errors=True)
+
     def _event(self, kind: EventKind, cluster: int, task: TaskId | None, text: str) -> None:
         if self._on_event is not None:
             self._on_event(ClusterEvent(kind, cluster, task, text))
+
+
+@contextmanager
+def _is_there() -> Iterator[None]:
+    """Raises ClusterStartError where the supervisor has gone in the block."""
+    try:
+        yield
+    except SupervisorGoneError as error:
+        raise ClusterStartError(f"The process that starts the tasks has ended ({error}).") from None

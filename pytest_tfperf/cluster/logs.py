@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import sys
@@ -15,7 +16,7 @@ _BEFORE_CRASH = 10
 """Lines before a crash that are shown, where its stacks are long."""
 
 LIMIT = 64 << 20
-"""Bytes of a log from which on only its beginning and its end are kept."""
+"""Bytes of a log from which on only its beginning and its end are kept; where files have no holes, its end alone."""
 _KEPT = 1 << 20
 """Bytes that are kept at either end."""
 _PUNCH_HOLE_KEEP_SIZE = 0x02 | 0x01
@@ -60,7 +61,9 @@ class Log:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._freed = 0
-        """Where what was freed last ends."""
+        """Where the hole ends."""
+        self._lost = 0
+        """Bytes that were before the file's beginning of now."""
 
     @property
     def size(self) -> int:
@@ -81,33 +84,47 @@ class Log:
         size = self.size
         if size - self._freed <= LIMIT:
             return
-        try:
+        with contextlib.suppress(OSError):  # which is no reason to end a run
             fd = os.open(self.path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            return
-        try:
-            end = size - _KEPT
-            if _punch_hole(fd, _KEPT, end - _KEPT):
-                self._freed = end
-            else:  # as not every file system has holes
-                os.ftruncate(fd, 0)
-                self._freed = 0
-        finally:
-            os.close(fd)
+            try:
+                end = size - _KEPT
+                if _punch_hole(fd, _KEPT, end - _KEPT):
+                    self._freed = end
+                else:  # as not every file system has holes
+                    size = os.fstat(fd).st_size
+                    os.ftruncate(fd, 0)
+                    self._freed, self._lost = 0, self._lost + size
+            finally:
+                os.close(fd)
 
     def close_up(self) -> None:
-        """Leave the hole out of a file that people read, and say so in it; nobody may write to it any more."""
-        if not self._freed:
+        """Leave the hole out of a file that people read, and say so in it; nobody may write to it any more.
+
+        Where there is no room for that the file stays as it is.
+        """
+        if not self._freed and not self._lost:
             return
         new = self.path.with_suffix(".part")
-        with self.path.open("rb") as old, open(new, "wb", opener=private) as file:
-            file.write(old.read(_KEPT))
-            file.write(f"\n[{self._freed - _KEPT} bytes of this log were not kept]\n".encode())
-            old.seek(self._freed)
-            while data := old.read(_KEPT):
-                file.write(data)
-        new.replace(self.path)
-        self._freed = 0
+        try:
+            with self.path.open("rb") as old, open(new, "wb", opener=private) as file:
+                if self._lost:
+                    file.write(_not_kept(self._lost))
+                if self._freed:
+                    file.write(old.read(_KEPT))
+                    file.write(b"\n" + _not_kept(self._freed - _KEPT))
+                    old.seek(self._freed)
+                while data := old.read(_KEPT):
+                    file.write(data)
+            new.replace(self.path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                new.unlink()
+            return
+        self._freed = self._lost = 0
+
+
+def _not_kept(size: int) -> bytes:
+    return f"[{size} bytes of this log were not kept]\n".encode()
 
 
 def _punch_hole(fd: int, start: int, length: int) -> bool:

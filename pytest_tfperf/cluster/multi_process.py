@@ -8,7 +8,15 @@ from io import BytesIO
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pytest_tfperf.cluster.base import DEFAULT_RUN_TIMEOUT, ClusterEvent, EventKind, OnEvent, Results, TaskFunction
+from pytest_tfperf.cluster.base import (
+    DEFAULT_RUN_TIMEOUT,
+    ClusterEvent,
+    EventKind,
+    OnEvent,
+    Results,
+    TaskFunction,
+    one_of,
+)
 from pytest_tfperf.cluster.network import DEFAULT_INTERVAL, Network
 from pytest_tfperf.cluster.ports import PortClashError
 from pytest_tfperf.cluster.run import Run
@@ -73,7 +81,7 @@ class MultiProcessCluster:
 
     def log_tail(self, task: TaskId | str) -> str:
         """The last lines that a task has printed; empty once the cluster is closed."""
-        return self._group.log_tail(self._id(task))
+        return self._group.log_tail(one_of(self.tasks, task))
 
     def start_sampling(self, interval: float = DEFAULT_INTERVAL) -> None:
         """Forget what `traffic` has counted and count anew, with a sample every `interval` seconds.
@@ -114,7 +122,7 @@ class MultiProcessCluster:
         if self.closed:
             raise UsageError("This cluster is closed; start another one.")
         self._group.check_owner()
-        chosen = self.tasks if tasks is None else tuple(dict.fromkeys(self._id(task) for task in tasks))
+        chosen = self.tasks if tasks is None else tuple(dict.fromkeys(one_of(self.tasks, task) for task in tasks))
         seconds = DEFAULT_RUN_TIMEOUT if timeout is None else timeout
         payload = dumps((function, args))
         try:
@@ -181,12 +189,6 @@ class MultiProcessCluster:
         if self._group.network is None:
             raise UsageError("This cluster's hosts have no links: start it with link=Link.parse('1gbit').")
         return self._group.network
-
-    def _id(self, task: TaskId | str) -> TaskId:
-        id = TaskId.parse(task) if isinstance(task, str) else task
-        if id not in self.tasks:
-            raise UsageError(f"{id} is not in this cluster; it has {', '.join(map(str, self.tasks))}.")
-        return id
 
     def _event(self, kind: EventKind, task: TaskId | None, text: str) -> None:
         if self._on_event is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import select
 import signal
@@ -43,21 +44,8 @@ from pytest_tfperf.records.link import Link
 
 T = TypeVar("T")
 
-_IMPORT_TIME_PREFIXES = ("TF_", "XLA_", "CUDA", "NCCL_", "OMP_", "KERAS_", "MKL_", "OPENBLAS_", "LD_", "PYTHON")
-_PER_TASK = frozenset({"TF_CONFIG", "TF_GRPC_REUSE_PORT", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
 _PATIENCE = 10.0
 """Seconds that a live supervisor may take to read or answer a request; each is some milliseconds' work."""
-
-
-def import_time_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Variables that a process which has imported TensorFlow may have read already, for good."""
-    return {
-        name: value
-        for name, value in environ.items()
-        if name.startswith(_IMPORT_TIME_PREFIXES) and name not in _PER_TASK
-    }
-
-
 _TRIAL_SECONDS = 60.0
 """Seconds that trying an environment may take: a fork needs 0.2, a fresh interpreter the whole import."""
 
@@ -80,7 +68,7 @@ class Nursery:
         keep_logs: bool,
         number: int,
     ) -> None:
-        """Start the process and do not wait for it."""
+        """Start the process and do not wait for it. Raises OSError and SupervisorGoneError."""
         package_root = os.path.dirname(os.path.abspath(pytest_tfperf.__path__[0]))
         self.environ = dict(environ)
         self.ready: SupervisorReady | None = None
@@ -89,38 +77,46 @@ class Nursery:
         self.pids: dict[int, int] = {}
         self.users = 0
         """Clusters that run on it now."""
-        self._owner = os.getpid()
+        self._keys = itertools.count(1)
         self._picked: list[tuple[int, ...]] = []
         self._tried: list[bool] = []
         self._code: int | None = None
         self._keep_logs = keep_logs
         self._log = run_dir / f"supervisor-{number}.log"
         self._inbox = wire.Inbox()
-        ours, theirs = socket.socketpair()
-        self._socket = ours
-        self._socket.settimeout(_PATIENCE)
-        with theirs, open(self._log, "wb", opener=private) as log:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    *flags(),
-                    "-m",
-                    "pytest_tfperf.cluster.zygote",
-                    str(theirs.fileno()),
-                    str(os.getpid()),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=[theirs.fileno()],
-                # `-m` puts the working directory first on sys.path: let it be one that holds no modules.
-                cwd=run_dir,
-                env=start_environ(environ, package_root),
-                start_new_session=True,
-            )
         inherited = "" if keep_logs else str(run_dir)
         path, cwd = tuple(sys.path), os.getcwd()
-        self._send(Configure(mode, isolation, self.environ, path, cwd, tuple(preload), package_root, inherited))
+        settings = Configure(mode, isolation, self.environ, path, cwd, tuple(preload), package_root, inherited)
+        self._socket, theirs = socket.socketpair()
+        self._socket.settimeout(_PATIENCE)
+        try:
+            with theirs, open(self._log, "wb", opener=private) as log:
+                self._process = subprocess.Popen(
+                    [
+                        sys.executable,
+                        *flags(),
+                        "-m",
+                        "pytest_tfperf.cluster.zygote",
+                        str(theirs.fileno()),
+                        str(os.getpid()),
+                    ],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=[theirs.fileno()],
+                    # `-m` puts the working directory first on sys.path: let it be one that holds no modules.
+                    cwd=run_dir,
+                    env=start_environ(environ, package_root),
+                    start_new_session=True,
+                )
+        except BaseException:
+            self._socket.close()
+            raise
+        try:
+            self._send(settings)
+        except BaseException:  # nobody else holds this object
+            self.close()
+            raise
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -170,6 +166,10 @@ class Nursery:
         """
         return self._asked(TryEnvironment(added, _TRIAL_SECONDS), self._tried, _TRIAL_SECONDS + _PATIENCE)
 
+    def new_key(self) -> int:
+        """Number of a process that it is to start."""
+        return next(self._keys)
+
     def start_task(
         self, key: int, settings: TaskSettings, channel: socket.socket, log: int, host: int | None = None
     ) -> None:
@@ -197,13 +197,11 @@ class Nursery:
 
     def close(self) -> None:
         """End the supervisor, and with it every task. Safe to call again."""
-        if os.getpid() != self._owner:  # a process that pytest has forked has a copy of this object, and no say
-            self._socket.close()
-            return
         with uninterrupted():
             with contextlib.suppress(OSError):
                 wire.send(self._socket, Leave())
-                self._socket.shutdown(socket.SHUT_RDWR)  # such a process may hold the socket too
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)  # a process that pytest has forked may hold the socket too
             self._socket.close()
             if self._code is None:
                 if self.ready is None:  # it may be within an import of many seconds, and has no task yet

@@ -76,13 +76,16 @@ class PortPicker:
 def loopback() -> str:
     """The machine's loopback as a part of addresses; IPv6's where there is no other.
 
-    A number, so that no name service is asked, which could answer with another machine.
+    A number, so that no name service is asked, which could answer with another machine. Raises OSError where the system
+    refuses a socket for another reason.
     """
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        try:
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.bind(("127.0.0.1", 0))
-        except OSError:
-            return "[::1]"
+    except OSError as error:
+        if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+            raise
+        return "[::1]"
     return "127.0.0.1"
 
 

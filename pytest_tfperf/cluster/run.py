@@ -30,7 +30,8 @@ from pytest_tfperf.cluster.messages import (
 from pytest_tfperf.cluster.ports import PortClashError
 from pytest_tfperf.cluster.process import describe_exit
 from pytest_tfperf.cluster.rendezvous import Rendezvous
-from pytest_tfperf.cluster.task_group import Exited, TaskGroup, TaskProcess
+from pytest_tfperf.cluster.task_group import TaskGroup
+from pytest_tfperf.cluster.task_process import Exited, TaskProcess
 from pytest_tfperf.errors import TaskFailedError
 from pytest_tfperf.records.task import TaskId
 
@@ -121,7 +122,7 @@ class Run:
     def _time_out(self, seconds: float) -> None:
         late = [task.id for task in self._chosen if task.id not in self._values]
         waits, held = self._meeting.waits(), self._group.held()
-        guilty = culprits_of(late, waits, held)
-        self._group.dump_stacks([id for id in guilty if id not in held])
+        culprits = culprits_of(late, waits, held)
+        self._group.dump_stacks([id for id in culprits if id not in held])
         phases = {task.id: task.phase for task in self._chosen}
-        raise timeout_error(late, waits, held, phases, seconds, self._group.states({**waits, **held}, guilty))
+        raise timeout_error(culprits, held, phases, seconds, self._group.states({**waits, **held}, culprits))

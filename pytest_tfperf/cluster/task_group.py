@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import selectors
 import shutil
@@ -10,24 +9,21 @@ import signal
 import socket
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_tfperf.cluster.faults import Fault, certain, fault_error, first_cause
-from pytest_tfperf.cluster.logs import Log
+from pytest_tfperf.cluster.faults import Fault, fault_error, first_cause
+from pytest_tfperf.cluster.generated import GENERATED
+from pytest_tfperf.cluster.logs import Log, private
 from pytest_tfperf.cluster.messages import Leave, PhaseChanged, TaskSettings
 from pytest_tfperf.cluster.network import Network
 from pytest_tfperf.cluster.nursery import Nursery, SupervisorGoneError
 from pytest_tfperf.cluster.ports import PortHold
-from pytest_tfperf.cluster.process import DUMP_SIGNAL, describe_exit, label, why_held
+from pytest_tfperf.cluster.process import describe_exit, label, why_held
+from pytest_tfperf.cluster.task_process import Exited, TaskProcess, dump_stacks
 from pytest_tfperf.cluster.wire import Channel
 from pytest_tfperf.errors import ClusterError, TaskDiedError, TaskState, UsageError
 from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.task import TaskId
-
-keys = itertools.count(1)
-"""Numbers of the processes that supervisors start."""
-
 
 LEAVE_GRACE = 2.0
 """Seconds that a task which is told to leave has to do so."""
@@ -35,44 +31,8 @@ TERM_GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL."""
 _KILL_GRACE = 10.0
 """Seconds to wait for a killed process; only one that hangs inside the kernel takes so long."""
-_DUMP_GRACE = 3.0
-_DUMP_STILL = 0.1
-"""Seconds in which a log did not grow, so that all of a stack is in it."""
 _LOOK_AT_LOGS = 0.25
 """Seconds between looks at the logs' sizes."""
-GENERATED = "generated"
-"""Folder of the code that AutoGraph generates, beside the logs."""
-
-
-@dataclass(frozen=True)
-class Exited:
-    """A task's process has ended."""
-
-    code: int
-
-
-@dataclass
-class TaskProcess:
-    """One task's process, channel and log."""
-
-    id: TaskId
-    key: int
-    channel: Channel
-    log: Log
-    phase: str = "starting"
-    code: int | None = None
-    """Exit code once the process has ended."""
-    finished: bool = False
-    """True once it has given the result of the run that is on."""
-
-    def state(self, notes: Mapping[TaskId, str], *, with_log: bool) -> TaskState:
-        if self.code is not None:
-            state = describe_exit(self.code)
-        elif self.finished:
-            state = "finished"
-        else:
-            state = notes.get(self.id, "running")
-        return TaskState(str(self.id), state, self.phase, self.log.tail() if with_log else "")
 
 
 class TaskGroup:
@@ -207,24 +167,13 @@ class TaskGroup:
 
     def dump_stacks(self, ids: Collection[TaskId]) -> None:
         """Have tasks write where they are into their logs, and wait until they have."""
-        asked = [self.tasks[id] for id in ids if self.tasks[id].code is None]
-        before = {task.key: task.log.size for task in asked}
-        try:
-            self._nursery.signal([task.key for task in asked], DUMP_SIGNAL, group=False)
-        except SupervisorGoneError:
-            return
-        now, sizes = time.monotonic(), dict(before)
-        deadline, still_since = now + _DUMP_GRACE, now
-        while now < deadline and (now < still_since + _DUMP_STILL or any(sizes[key] == before[key] for key in sizes)):
-            time.sleep(0.01)
-            now, last, sizes = time.monotonic(), sizes, {task.key: task.log.size for task in asked}
-            if sizes != last:
-                still_since = now
+        dump_stacks(self._nursery, [self.tasks[id] for id in ids if self.tasks[id].code is None])
 
     def close(self, *, hard: bool = False, keep_logs: bool = False) -> None:
         """End every process: by request, then SIGTERM, then SIGKILL (`hard`: from SIGTERM on). Safe to call again.
 
-        Raises TaskDiedError, once all is gone, where a task ended before it was asked to, or crashed as it was.
+        Raises TaskDiedError, once all is gone, where a task ended before it was asked to, or crashed as it was. One
+        that ends with exit code 0 at the moment in which it is asked may be taken for one that did as it was told.
         """
         if self._closed or os.getpid() != self._owner:
             return
@@ -241,8 +190,9 @@ class TaskGroup:
                 for task in self.living():
                     task.channel.send(Leave())
                 self._await_exits(LEAVE_GRACE)
-                # From now on TensorFlow may abort in one for having lost another.
-                faults += [fault for fault in self._ended() if certain(fault) and fault not in faults]
+                # One that does as it was told ends with 0. TensorFlow may abort in one for having lost another.
+                obeyed = (0, -signal.SIGABRT)
+                faults += [fault for fault in self._ended() if fault.code not in obeyed and fault not in faults]
                 if faults:
                     cause = first_cause(faults)
                     crash = fault_error(cause, self.tasks[cause.task].phase, self.states({}, (cause.task,)))
@@ -257,6 +207,7 @@ class TaskGroup:
         except SupervisorGoneError:
             pass  # it took the tasks with it
         finally:
+            self._nursery.users -= 1
             for task in self.tasks.values():
                 task.channel.close()
             if self._hold is not None:
@@ -268,7 +219,6 @@ class TaskGroup:
                     task.log.close_up()
             # Where the supervisor has gone, a task may still be about to die and write.
             shutil.rmtree(self._log_dir / GENERATED if keep_logs else self._log_dir, ignore_errors=True)
-            self._nursery.users -= 1
         if crash is not None:
             raise crash
 
@@ -280,20 +230,23 @@ class TaskGroup:
     def _start(self, settings: TaskSettings, host: int | None) -> None:
         ours, theirs = socket.socketpair()
         channel = Channel(ours)
-        task = TaskProcess(settings.id, next(keys), channel, Log(self._log_dir / f"{label(settings.id)}.log"))
+        task = TaskProcess(
+            settings.id, self._nursery.new_key(), channel, Log(self._log_dir / f"{label(settings.id)}.log")
+        )
         try:
             channel.send(settings)
-            log = os.open(task.log.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            log = private(str(task.log.path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             try:
-                self._nursery.start_task(task.key, settings, theirs, log, host)
+                with uninterrupted():  # what has been started is one of the tasks, whose ends are waited for
+                    self._nursery.start_task(task.key, settings, theirs, log, host)
+                    self.tasks[settings.id] = task
             finally:
                 os.close(log)
-        except BaseException:  # not one of the tasks yet, whose ends are waited for
+        except BaseException:
             channel.close()
             raise
         finally:
             theirs.close()
-        self.tasks[settings.id] = task
 
     def _await_exits(self, grace: float) -> None:
         deadline = time.monotonic() + grace

@@ -1,4 +1,4 @@
-"""Tasks as threads of this process: they meet, run and fail as processes do, but cannot be ended."""
+"""A cluster of threads of this process: they run and fail as processes do, but cannot be ended."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pytest_tfperf.cluster.base import DEFAULT_RUN_TIMEOUT, Results, TaskFunction
-from pytest_tfperf.cluster.faults import Fault, fault_error, first_cause
+from pytest_tfperf.cluster.base import DEFAULT_RUN_TIMEOUT, Results, TaskFunction, one_of
+from pytest_tfperf.cluster.faults import Fault, culprits_of, fault_error, first_cause
 from pytest_tfperf.cluster.messages import TaskRaised
-from pytest_tfperf.cluster.rendezvous import Rendezvous
+from pytest_tfperf.cluster.thread_task import InProcessTask, Meeting
 from pytest_tfperf.errors import ClusterTimeoutError, TaskFailedError, TaskState, UsageError
 from pytest_tfperf.records.task import TaskId, TaskPlacement
 
@@ -20,100 +20,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 T = TypeVar("T")
-
-
-class _Meeting:
-    """The rendezvous of one run, shared by its threads."""
-
-    def __init__(self, tasks: Sequence[TaskId]) -> None:
-        self.changed = threading.Condition()
-        self.rendezvous: Rendezvous[object] = Rendezvous(tasks)
-        self.exchanged: dict[TaskId, dict[TaskId, object]] = {}
-        self.released: set[TaskId] = set()
-        self.over = False
-        """True once the run has failed: nobody is waited for any more."""
-
-    def wait(self, task: TaskId, inbox: Any) -> Any:
-        while task not in inbox:
-            if self.over:
-                raise RuntimeError(f"{task} waited for tasks of a run that has failed")
-            stuck = self.rendezvous.stuck()
-            if stuck is not None and stuck[0] == task:
-                raise RuntimeError(f"{task} {stuck[1]}")
-            self.changed.wait()
-        return inbox.pop(task) if isinstance(inbox, dict) else inbox.discard(task)
-
-
-class InProcessTask:
-    """The `Task` that a function gets in a thread of this process."""
-
-    def __init__(
-        self, placement: TaskPlacement, cluster: Mapping[str, Sequence[str]], server: Any, devices: tuple[str, ...]
-    ) -> None:
-        self._placement = placement
-        self._cluster = cluster
-        self._server = server
-        self.devices = devices
-        """Names of the logical devices that are this task's own."""
-        self.last_phase = "ready"
-        self.meeting: _Meeting | None = None
-
-    @property
-    def id(self) -> TaskId:
-        return self._placement.id
-
-    @property
-    def cluster(self) -> Mapping[str, Sequence[str]]:
-        return {job: list(addresses) for job, addresses in self._cluster.items()}
-
-    @property
-    def gpus(self) -> tuple[str, ...]:
-        return self._placement.gpus
-
-    @property
-    def target(self) -> str:
-        """``grpc://host:port`` of this task's server."""
-        return cast("str", self._server.target)
-
-    def start_server(self, config: Any = None) -> Any:
-        """The server, which runs already. Raises UsageError for a `config`: it cannot be had any more."""
-        if config is not None:
-            raise UsageError("A server within this process runs already and takes no other config.")
-        return self._server
-
-    def serve(self, config: Any = None) -> None:
-        """Wait for release; the server runs already."""
-        self.start_server(config)
-        self.phase("serving")
-        self.wait_for_release()
-
-    def phase(self, name: str) -> None:
-        self.last_phase = name
-
-    def exchange(self, name: str, value: object, among: Sequence[TaskId]) -> dict[TaskId, object]:
-        if self.id not in among:
-            raise UsageError(f"{self.id} came to the exchange {name!r}, which is among others only.")
-        meeting = self._meeting()
-        with meeting.changed:
-            values = meeting.rendezvous.arrive(self.id, name, among, value)
-            if values is not None:
-                for id in values:
-                    meeting.exchanged[id] = {other: values[other] for other in among}
-            meeting.changed.notify_all()
-            return cast("dict[TaskId, object]", meeting.wait(self.id, meeting.exchanged))
-
-    def wait_for_release(self) -> None:
-        meeting = self._meeting()
-        with meeting.changed:
-            meeting.rendezvous.await_release(self.id)
-            meeting.released |= meeting.rendezvous.take_released()
-            meeting.changed.notify_all()
-            meeting.wait(self.id, meeting.released)
-
-    def _meeting(self) -> _Meeting:
-        if self.meeting is None:
-            raise UsageError(f"{self.id} runs no function now.")
-        return self.meeting
 
 
 class InProcessCluster:
@@ -138,11 +44,11 @@ class InProcessCluster:
 
     def target(self, task: TaskId | str) -> str:
         """``grpc://host:port`` of a task's server, for a session in the test itself."""
-        return self._tasks[self._id(task)].target
+        return self._tasks[one_of(self.tasks, task)].target
 
     def devices(self, task: TaskId | str) -> tuple[str, ...]:
         """Names of a task's own logical devices."""
-        return self._tasks[self._id(task)].devices
+        return self._tasks[one_of(self.tasks, task)].devices
 
     def run(
         self,
@@ -158,7 +64,7 @@ class InProcessCluster:
         """
         if self._closed:
             raise UsageError("This cluster is closed; start another one.")
-        chosen = self.tasks if tasks is None else tuple(dict.fromkeys(self._id(task) for task in tasks))
+        chosen = self.tasks if tasks is None else tuple(dict.fromkeys(one_of(self.tasks, task) for task in tasks))
         seconds = DEFAULT_RUN_TIMEOUT if timeout is None else timeout
         run = _Run([self._tasks[id] for id in chosen])
         try:
@@ -179,17 +85,11 @@ class InProcessCluster:
     ) -> None:
         self.close()
 
-    def _id(self, task: TaskId | str) -> TaskId:
-        id = TaskId.parse(task) if isinstance(task, str) else task
-        if id not in self._tasks:
-            raise UsageError(f"{id} is not in this cluster; it has {', '.join(map(str, self.tasks))}.")
-        return id
-
 
 class _Run:
     def __init__(self, tasks: Sequence[InProcessTask]) -> None:
         self._tasks = tasks
-        self._meeting = _Meeting([task.id for task in tasks])
+        self._meeting = Meeting([task.id for task in tasks])
         self._values: dict[TaskId, object] = {}
         self._faults: list[tuple[Fault, BaseException]] = []
 
@@ -237,10 +137,10 @@ class _Run:
         return error
 
     def _late(self, seconds: float) -> ClusterTimeoutError:
-        late = [task for task in self._tasks if task.id not in self._values]
-        waits = self._meeting.rendezvous.waits()
-        culprits = [task for task in late if task.id not in waits] or late
-        named = ", ".join(f"{task.id} (in phase {task.last_phase!r})" for task in culprits)
+        late = [task.id for task in self._tasks if task.id not in self._values]
+        culprits = culprits_of(late, self._meeting.rendezvous.waits(), {})
+        phases = {task.id: task.last_phase for task in self._tasks}
+        named = ", ".join(f"{id} (in phase {phases[id]!r})" for id in culprits)
         return ClusterTimeoutError(
             f"{named} not finished within the deadline of {seconds:g} s. Its thread cannot be ended and runs on.",
             self._states(),

@@ -5,9 +5,7 @@ Run as ``python -m pytest_tfperf.cluster.trial``; the exit code is 0 where it do
 
 from __future__ import annotations
 
-import contextlib
 import os
-import resource
 from collections.abc import Mapping
 from typing import NoReturn
 
@@ -16,10 +14,6 @@ def trial(added: Mapping[str, str]) -> NoReturn:
     """Compile something small with XLA on the CPU, under this process's environment and what is added, and leave."""
     code = 1
     try:
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(
-                resource.RLIMIT_CORE, (0, 0)
-            )  # being ended by XLA is an answer, not a crash to look into
         os.environ.update(added)
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"  # its flags are read all the same, and no GPU's memory is touched
         import tensorflow as tf

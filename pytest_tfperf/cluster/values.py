@@ -1,4 +1,4 @@
-"""Packs what a task gives back or tells the others, in bounded memory."""
+"""Packs what a task gives back or tells the others: each value is bounded, what all of them take together is not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import Any
 
 MAX_VALUE = 256 << 20
-"""Bytes of one value: pytest's process holds those of all tasks at once."""
+"""Bytes of one value. pytest's process holds those of all tasks at once, and in an exchange again for each of them."""
 
 
 class TooLargeError(Exception):

@@ -20,10 +20,10 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable
 
 from pytest_tfperf.cluster import namespace, process, wire
 from pytest_tfperf.cluster.base import Isolation
+from pytest_tfperf.cluster.children import Children
 from pytest_tfperf.cluster.interpreter import flags, start_environ
 from pytest_tfperf.cluster.messages import (
     Configure,
@@ -47,23 +47,21 @@ from pytest_tfperf.cluster.shortage import refused
 from pytest_tfperf.errors import ClusterStartError
 
 _ORPHAN_SECONDS = 2.0
+_LOOK_AT_PARENT = 1.0
+"""Seconds between looks whether pytest lives, where the kernel does not tell."""
 
 
 class Supervisor:
-    """Owns the tasks' processes."""
+    """Answers pytest's requests, one after the other."""
 
     def __init__(self, sock: socket.socket, parent: int) -> None:
         self._socket = sock
         self._parent = parent
-        self._tasks: dict[int, int] = {}
-        """Process id of each living task by its key."""
-        self._switches: dict[int, int] = {}
-        """The same of the processes that join clusters' hosts."""
+        self._children = Children()
         self._mode: Mode = "spawn"
         self._picker: PortPicker | None = None
         self._package_root = ""
         self._inherited_dir = ""
-        self._own_fds: list[int] = []
 
     def serve(self) -> None:
         """Do what pytest asks until it is gone, then kill everything."""
@@ -76,33 +74,43 @@ class Supervisor:
         with selectors.DefaultSelector() as selector:
             selector.register(self._socket, selectors.EVENT_READ)
             selector.register(wakeup, selectors.EVENT_READ)
-            self._own_fds = [self._socket.fileno(), wakeup.fileno(), waker.fileno()]
+            self._children.not_inherited += [self._socket.fileno(), wakeup.fileno(), waker.fileno()]
             if isinstance(selector, selectors.EpollSelector):
-                self._own_fds.append(selector.fileno())
+                self._children.not_inherited.append(selector.fileno())
+            # A process that pytest has forked may keep the socket open: so watch pytest itself too.
+            patience: float | None = _LOOK_AT_PARENT
             if hasattr(os, "pidfd_open"):
-                # A process that pytest has forked may keep the socket open: so watch pytest itself too.
-                pidfd = os.pidfd_open(self._parent)
-                self._own_fds.append(pidfd)
-                selector.register(pidfd, selectors.EVENT_READ)
+                with contextlib.suppress(OSError):  # an old kernel, a sandbox that forbids it, or pytest has gone
+                    pidfd = os.pidfd_open(self._parent)
+                    self._children.not_inherited.append(pidfd)
+                    selector.register(pidfd, selectors.EVENT_READ)
+                    patience = None
             try:
-                while True:
-                    ready = {key.fd for key, _ in selector.select()}
-                    if wakeup.fileno() in ready:
-                        wakeup.recv(4096)
-                        self._reap()
-                    if self._socket.fileno() in ready:
-                        request, fds = wire.receive(self._socket)
-                        if isinstance(request, Leave):
-                            return
-                        self._handle(request, fds)
-                    elif ready - {wakeup.fileno()}:
-                        return
-            except (EOFError, OSError):
+                try:
+                    self._answer(selector, wakeup, patience)
+                finally:
+                    self._children.kill_all()
+            except (EOFError, ConnectionError):
                 self._await_orphanhood()
             finally:
-                self._kill_all()
                 if self._inherited_dir and os.getppid() != self._parent:
                     shutil.rmtree(self._inherited_dir, ignore_errors=True)
+
+    def _answer(self, selector: selectors.BaseSelector, wakeup: socket.socket, patience: float | None) -> None:
+        """Do what is asked until this process is told to leave, or pytest has gone; it is looked for at `patience`."""
+        while True:
+            ready = {key.fd for key, _ in selector.select(patience)}
+            if wakeup.fileno() in ready:
+                wakeup.recv(4096)
+                for key, code in self._children.reap():
+                    self._send(TaskExited(key, code))
+            if self._socket.fileno() in ready:
+                request, fds = wire.receive(self._socket)
+                if isinstance(request, Leave):
+                    return
+                self._handle(request, fds)
+            elif ready - {wakeup.fileno()} or os.getppid() != self._parent:
+                return
 
     def _await_orphanhood(self) -> None:
         """Nobody told this process to leave, so that pytest is dying: its sockets close before its children lose it."""
@@ -113,10 +121,11 @@ class Supervisor:
     def _handle(self, request: object, fds: list[int]) -> None:
         if isinstance(request, Configure):
             try:
-                self._send(self._configure(request))
+                answer = self._configure(request)
             except OSError as error:
                 reason = f"The process that starts the tasks cannot be set up: {refused(error)}"
-                self._send(SupervisorFailed(reason, False))
+                answer = SupervisorFailed(reason, False)
+            self._send(answer)
         elif isinstance(request, PickPorts):
             if self._picker is None:
                 self._picker = PortPicker()
@@ -132,9 +141,7 @@ class Supervisor:
             self._send(EnvironmentTried(self._try(request)))
         elif isinstance(request, SignalTasks):
             for key in request.keys:
-                pid = self._tasks.get(key) or self._switches.get(key)
-                if pid is not None:
-                    process.signal_process(pid, request.signal, group=request.group)
+                self._children.signal(key, request.signal, group=request.group)
         else:
             raise AssertionError(request)
 
@@ -164,12 +171,12 @@ class Supervisor:
         began, reason = time.monotonic(), None
         self._mode = request.mode
         if request.mode == "fork":
-            try:
-                with process.leaves_with(self._parent):  # else it goes on to the end of an import of many seconds
-                    for name in request.preload:
+            with process.leaves_with(self._parent):  # else it goes on to the end of an import of many seconds
+                for name in request.preload:
+                    try:
                         importlib.import_module(name)
-            except BaseException as error:
-                return SupervisorFailed(f"Importing {name} failed: {type(error).__name__}: {error}", False)
+                    except BaseException as error:
+                        return SupervisorFailed(f"Importing {name} failed: {type(error).__name__}: {error}", False)
             sys.path[:] = own_path
             reason = _why_not_fork()
             if reason is not None:
@@ -185,15 +192,14 @@ class Supervisor:
                 os.close(host)
             self._become_task(channel, request.settings)
 
-        pid = self._fork(log, request.settings.cores, become)
+        pid = self._children.fork_task(request.key, log, request.settings.cores, become)
         os.close(channel)
         if host is not None:
             os.close(host)
         if pid is None:
             self._send(TaskExited(request.key, process.NOT_SET_UP))
-            return
-        self._tasks[request.key] = pid
-        self._send(TaskStarted(request.key, pid))
+        else:
+            self._send(TaskStarted(request.key, pid))
 
     def _start_switch(self, request: StartSwitch, line: int) -> None:
         def become() -> None:
@@ -201,9 +207,7 @@ class Supervisor:
 
             switch.main(socket.socket(fileno=line), request)
 
-        pid = self._fork(os.dup(2), None, become)
-        if pid is not None:
-            self._switches[request.key] = pid
+        self._children.fork_switch(request.key, become)
         os.close(line)
 
     def _try(self, request: TryEnvironment) -> bool:
@@ -218,40 +222,16 @@ class Supervisor:
             os.chdir("/")
             os.execve(sys.executable, command, start_environ({**os.environ, **request.added}, self._package_root))
 
-        pid = self._fork(os.open(os.devnull, os.O_WRONLY), None, become)
+        pid = self._children.fork(os.open(os.devnull, os.O_WRONLY), None, become)
         if pid is None:
             return False
         deadline = time.monotonic() + request.seconds
         while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            if time.monotonic() >= deadline:
+            if time.monotonic() >= deadline or os.getppid() != self._parent:
                 process.signal_process(pid, signal.SIGKILL, group=True)
                 break
             time.sleep(0.005)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-
-    def _fork(self, log: int, cores: tuple[int, ...] | None, become: Callable[[], None]) -> int | None:
-        """Process id of the child; None where the system has no room for one, which the log then tells."""
-        me = os.getpid()
-        try:
-            pid = os.fork()
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.write(log, f"No process for it: {refused(error)}\n".encode())
-            os.close(log)
-            return None
-        if pid == 0:
-            try:
-                signal.set_wakeup_fd(-1)
-                process.detach(me, log, cores)
-                for fd in self._own_fds:
-                    os.close(fd)
-                become()
-            except BaseException:
-                traceback.print_exc()  # into the log
-            finally:
-                os._exit(process.NOT_SET_UP)
-        os.close(log)
-        return pid
 
     def _become_task(self, channel: int, settings: TaskSettings) -> None:
         from pytest_tfperf.cluster import task
@@ -265,44 +245,6 @@ class Supervisor:
         command = [sys.executable, *flags(), "-m", "pytest_tfperf.cluster.task", str(channel)]
         os.chdir("/")  # `-m` puts the working directory first on sys.path; the task goes to its own later
         os.execve(sys.executable, command, start_environ(settings.environ, self._package_root))
-
-    def _reap(self) -> None:
-        for key, pid in [*self._tasks.items(), *self._switches.items()]:
-            # Left a zombie, the task keeps its process id, so that no other group can be killed by mistake.
-            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-                continue
-            process.signal_process(pid, signal.SIGKILL, group=True)
-            _, status = os.waitpid(pid, 0)
-            if self._switches.pop(key, None) is None:
-                del self._tasks[key]
-                if not self._tasks:
-                    self._kill_orphans()
-            self._send(TaskExited(key, os.waitstatus_to_exitcode(status)))
-        living = {*self._tasks.values(), *self._switches.values()}
-        for pid in process.children():
-            if pid not in living:
-                os.waitpid(pid, os.WNOHANG)
-
-    def _kill_orphans(self) -> None:
-        """Kill what the tasks left behind in sessions of their own; killing one can hand us another."""
-        for _ in range(100):
-            orphans = set(process.children()) - set(self._switches.values())
-            if not orphans:
-                return
-            for pid in orphans:
-                process.signal_process(pid, signal.SIGKILL, group=False)
-            for pid in orphans:
-                os.waitpid(pid, 0)
-
-    def _kill_all(self) -> None:
-        everyone = [*self._tasks.values(), *self._switches.values()]
-        for pid in everyone:
-            process.signal_process(pid, signal.SIGKILL, group=True)
-        for pid in everyone:
-            os.waitpid(pid, 0)
-        self._tasks.clear()
-        self._switches.clear()
-        self._kill_orphans()
 
 
 def _why_not_fork() -> str | None:
@@ -322,5 +264,11 @@ if __name__ == "__main__":
     warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
     _socket = socket.socket(fileno=int(sys.argv[1]))
     _socket.set_inheritable(False)
-    Supervisor(_socket, int(sys.argv[2])).serve()
-    os._exit(0)  # no exit handler of an imported library may keep us
+    _code = 0
+    try:
+        Supervisor(_socket, int(sys.argv[2])).serve()
+    except Exception:
+        traceback.print_exc()  # into the log
+        _code = 1
+    finally:
+        os._exit(_code)  # no exit handler of an imported library may keep us

@@ -156,7 +156,7 @@ def pytest_collection_finish(session):
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config):
     with open("zygote.txt", "w") as file:
-        file.write(str(config.stash[SESSION].launcher._nursery._process.returncode))
+        file.write(str(config.stash[SESSION].launcher._nurseries.current._process.returncode))
 """
 FORKS = """
 import atexit, os

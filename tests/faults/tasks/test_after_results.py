@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,25 @@ def test_one_that_dies_when_all_have_given_theirs(launcher: ClusterLauncher, num
     assert cluster.closed
     assert all(map(is_gone, pids))
     cluster.close()  # told once
+
+
+def test_one_that_exits_otherwise_than_it_was_asked_to(launcher: ClusterLauncher) -> None:
+    def run(task: Any) -> None:
+        class Ends:
+            """Flushed as the task leaves, and not before."""
+
+            def flush(self) -> None:
+                os._exit(3)
+
+        if task.id.index == 1:
+            sys.stdout = Ends()
+
+    cluster = launcher.start(workers(2))
+    cluster.run(run, timeout=60)
+    with pytest.raises(TaskDiedError) as caught:
+        cluster.close()
+    expected = "worker:1 ended after it had given its result: exit code 3, in phase 'running'."
+    assert _headline(caught.value).startswith(expected)
 
 
 def test_one_that_is_stopped_when_all_have_given_theirs_is_removed(launcher: ClusterLauncher) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_tfperf.against.process import OtherPytest
 from pytest_tfperf.errors import OtherSideError
+from tests.cluster.processes import is_gone, poll
 
 SPEAK = """
 import json, os, signal, socket, sys
@@ -90,3 +91,11 @@ def test_one_that_ignores_the_end_is_killed(
 def test_an_interpreter_that_is_none(tmp_path: Path, start: Callable[..., OtherPytest]) -> None:
     with pytest.raises(OtherSideError, match="nosuch cannot be started: No such file"):
         start("", python=str(tmp_path / "nosuch"))
+
+
+def test_what_one_that_has_died_had_started_is_ended(tmp_path: Path, start: Callable[[str], OtherPytest]) -> None:
+    script = "import subprocess; print(subprocess.Popen(['sleep', '3600']).pid, flush=True); raise SystemExit(3)"
+    with pytest.raises(OtherSideError, match=r"its pytest has ended \(exit code 3\)"):
+        start(script).ask({"do": "hello"}, 60)
+    pid = int((tmp_path / "output.txt").read_text())
+    poll(lambda: is_gone(pid), "what it had started is gone")

@@ -10,12 +10,14 @@ from pytest_tfperf.cluster.faults import (
     Fault,
     certain,
     collateral,
+    culprits_of,
     fault_error,
     first_cause,
     held_error,
     timeout_error,
 )
 from pytest_tfperf.cluster.messages import TaskRaised
+from pytest_tfperf.cluster.process import NOT_SET_UP
 from pytest_tfperf.errors import MeasurementError, TaskDiedError, TaskFailedError
 from pytest_tfperf.records.task import TaskId
 
@@ -74,6 +76,12 @@ def test_an_end_after_the_result_is_told_as_such() -> None:
     assert str(died).startswith("worker:0 ended after it had given its result: killed by SIGSEGV, in phase 'own pace'.")
 
 
+def test_only_a_process_that_is_starting_can_fail_to_be_set_up() -> None:
+    assert "could not be set up" in str(fault_error(Fault(A, code=NOT_SET_UP), "starting", ()))
+    left = fault_error(Fault(A, code=NOT_SET_UP), "running", ())
+    assert str(left) == f"worker:0 ended before it gave its result: exit code {NOT_SET_UP}, in phase 'running'."
+
+
 def test_a_long_text_of_an_exception_is_cut() -> None:
     error = fault_error(Fault(A, raised=_raised("ValueError", "x" * 100_000)), "build", ())
     assert len(str(error)) < 2000
@@ -115,16 +123,20 @@ def test_a_task_that_others_gave_up_since_it_cannot_run() -> None:
 def test_a_timeout_names_those_that_do_not_wait_for_others() -> None:
     phases = {A: "train", B: "train", C: "build"}
     waits = {A: "waiting", B: "waiting"}
-    assert str(timeout_error([A, B, C], waits, {}, phases, 2.5, ())).startswith(
+    assert str(timeout_error(culprits_of([A, B, C], waits, {}), {}, phases, 2.5, ())).startswith(
         "worker:2 (in phase 'build') not finished within the deadline of 2.5 s."
     )
-    assert str(timeout_error([A, B], waits, {}, phases, 2.5, ())).startswith("worker:0 (in phase 'train'), worker:1")
+    assert str(timeout_error(culprits_of([A, B], waits, {}), {}, phases, 2.5, ())).startswith(
+        "worker:0 (in phase 'train'), worker:1"
+    )
 
 
 @pytest.mark.parametrize("starting", [False, True])
 def test_a_timeout_names_those_that_cannot_run_before_all_others(starting: bool) -> None:
     phases = {A: "train", B: "train", C: "build"}
-    error = timeout_error([A, B, C], {A: "waiting"}, {B: "stopped by a signal"}, phases, 2.5, (), starting=starting)
+    held = {B: "stopped by a signal"}
+    culprits = culprits_of([A, B, C], {A: "waiting"}, held)
+    error = timeout_error(culprits, held, phases, 2.5, (), starting=starting)
     what = "ready" if starting else "finished"
     said = (
         f"worker:1 (in phase 'train', stopped by a signal) not {what} within the deadline of 2.5 s. Something stopped"

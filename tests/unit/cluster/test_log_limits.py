@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,41 @@ def test_without_holes_a_large_log_begins_anew(tmp_path: Path, monkeypatch: pyte
         writer.write(b"written after it\n")
     assert log.tail() == "written after it"
     log.close_up()
-    assert log.path.read_text() == "written after it\n"
+    assert log.path.read_text() == f"[{LIMIT + 1} bytes of this log were not kept]\nwritten after it\n"
+    log.close_up()
+    assert log.path.read_text().count("not kept") == 1, "it is said once"
+
+
+def test_where_neither_holes_nor_a_new_beginning_can_be_had_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(fd: int, length: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(logs, "_punch_hole", lambda *_: False)
+    monkeypatch.setattr(os, "ftruncate", broken)
+    log = Log(tmp_path / "log")
+    _write(log.path, LIMIT // PIECE + 1)
+    log.bound()
+    log.close_up()
+    assert log.size == LIMIT + PIECE
+
+
+def test_a_log_that_there_is_no_room_to_copy_stays_as_it_is(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+    _write(log.path, LIMIT // PIECE + 1)
+    log.bound()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (PIECE // 2, limits[1]))
+        log.close_up()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == [log.path]
+    assert log.size == LIMIT + PIECE
+    assert log.tail().endswith("x" * 1000)
+    log.close_up()
+    assert "bytes of this log were not kept" in log.path.read_text(), "there is room again"
 
 
 def _crashed(threads: int) -> list[str]:

@@ -17,7 +17,7 @@ import pytest
 
 from pytest_tfperf.cluster import Results, serialize, wire
 from pytest_tfperf.cluster.logs import tail
-from pytest_tfperf.cluster.nursery import import_time_variables
+from pytest_tfperf.cluster.nurseries import import_time_variables
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.task import TaskId
 

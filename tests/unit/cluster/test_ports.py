@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import resource
 import socket
 
 import pytest
 
-from pytest_tfperf.cluster.ports import PortHold, PortPicker, candidates, ephemeral_range, is_clash, is_free
+from pytest_tfperf.cluster.ports import PortHold, PortPicker, candidates, ephemeral_range, is_clash, is_free, loopback
 from pytest_tfperf.errors import ClusterStartError
 
 
@@ -54,6 +56,33 @@ def test_a_hold_that_fails_holds_nothing() -> None:
         with pytest.raises(OSError, match="in use"):
             PortHold([one, other])
     assert is_free(one)
+
+
+def test_the_loopback_is_ipv6_only_where_there_is_no_ipv4() -> None:
+    assert loopback() == "127.0.0.1"
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+        with pytest.raises(OSError, match="Too many open files"):
+            loopback()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+@pytest.mark.parametrize("number", [errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT])
+@pytest.mark.parametrize("call", ["__init__", "bind"])
+def test_without_ipv4_the_loopback_is_ipv6s(monkeypatch: pytest.MonkeyPatch, call: str, number: int) -> None:
+    """As in a kernel without it, or where the loopback has no such address."""
+
+    def refused(*_: object) -> None:
+        raise OSError(number, "refused")
+
+    class Refusing(socket.socket):
+        pass
+
+    setattr(Refusing, call, refused)
+    monkeypatch.setattr(socket, "socket", Refusing)
+    assert loopback() == "[::1]"
 
 
 def test_clash_texts() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_tfperf.cluster import Cluster, ClusterTask, InProcessCluster, MultiProcessCluster
 from pytest_tfperf.cluster.task import ProcessTask
-from pytest_tfperf.cluster.threads import InProcessTask
+from pytest_tfperf.cluster.thread_task import InProcessTask
 
 
 def _clusters(one: MultiProcessCluster, other: InProcessCluster) -> tuple[Cluster, ...]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from pytest_tfperf.cluster import spec
+from pytest_tfperf.cluster.faults import Fault, culprits_of, fault_error, timeout_error
 from pytest_tfperf.cluster.generated import GENERATED
-from pytest_tfperf.cluster.messages import TaskSettings
+from pytest_tfperf.cluster.messages import TaskReady, TaskSettings
 from pytest_tfperf.cluster.network import Network
 from pytest_tfperf.cluster.nursery import Nursery
 from pytest_tfperf.cluster.ports import PortClashError, PortHold, PortPicker, loopback
 from pytest_tfperf.cluster.process import task_environ
 from pytest_tfperf.cluster.task_group import TaskGroup
+from pytest_tfperf.cluster.task_process import Exited
 from pytest_tfperf.records.link import Link
 from pytest_tfperf.records.task import TaskId, TaskPlacement
 
@@ -63,6 +65,31 @@ def start_group(
         group = TaskGroup(nursery, settings, log_dir, hold, network, hosts)
         started.pop_all()  # it is the group that ends them now
     return group
+
+
+def await_ready(group: TaskGroup, deadline: float, seconds: float, told: Callable[[TaskId], None]) -> None:
+    """Wait for every task of a start that was given `seconds`, until `deadline`; `told` hears of each that is ready.
+
+    Raises TaskDiedError, ClusterTimeoutError, PortClashError and SupervisorGoneError; the group stays as it is.
+    """
+    waiting = set(group.tasks)
+    while waiting:
+        events = group.wait(deadline)
+        for task, message in events:
+            if isinstance(message, Exited):
+                raise fault_error(Fault(task.id, message.code), task.phase, group.states({}, (task.id,)))
+            if isinstance(message, TaskReady):
+                if not message.port_is_free:
+                    raise PortClashError(f"The port of {task.id} was taken by another program.")
+                waiting.discard(task.id)
+                task.phase = "ready"
+                told(task.id)
+        if not events:
+            phases = {id: task.phase for id, task in group.tasks.items()}
+            held = group.held()
+            culprits = culprits_of(sorted(waiting), {}, held)
+            states = group.states(held, culprits)
+            raise timeout_error(culprits, held, phases, seconds, states, starting=True)
 
 
 def _settings(

@@ -5,9 +5,7 @@ from __future__ import annotations
 import atexit
 import itertools
 import os
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pytest_tfperf.cluster import spec
-from pytest_tfperf.cluster.assembly import start_group
+from pytest_tfperf.cluster.assembly import await_ready, start_group
 from pytest_tfperf.cluster.base import (
     DEFAULT_START_TIMEOUT,
     ClusterEvent,
@@ -25,17 +23,15 @@ from pytest_tfperf.cluster.base import (
     LauncherKind,
     OnEvent,
 )
-from pytest_tfperf.cluster.compile_cache import CompileCache
-from pytest_tfperf.cluster.faults import Fault, culprits_of, fault_error, timeout_error
-from pytest_tfperf.cluster.messages import Mode, SupervisorReady, TaskReady
+from pytest_tfperf.cluster.messages import Mode, SupervisorReady
 from pytest_tfperf.cluster.multi_process import MultiProcessCluster
 from pytest_tfperf.cluster.network import why_no_links
 from pytest_tfperf.cluster.nurseries import Nurseries
 from pytest_tfperf.cluster.nursery import SupervisorGoneError
-from pytest_tfperf.cluster.ports import PortClashError, PortPicker
+from pytest_tfperf.cluster.ports import PortPicker
+from pytest_tfperf.cluster.run_folder import RunFolder
 from pytest_tfperf.cluster.shortage import start_errors
 from pytest_tfperf.cluster.task_group import TaskGroup
-from pytest_tfperf.cluster.task_process import Exited
 from pytest_tfperf.errors import ClusterStartError, UsageError
 from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.link import Link
@@ -43,9 +39,6 @@ from pytest_tfperf.records.task import TaskId, TaskPlacement
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-_CACHE = "compile-cache"
-"""Folder of what XLA keeps, in the private folder."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +75,16 @@ class ClusterLauncher:
         linux = sys.platform.startswith("linux")
         mode: Mode = "fork" if launcher == "zygote" or (launcher == "auto" and linux) else "spawn"
         self._isolation: Literal["auto", "namespace", "host"] = isolation
-        self._base = run_dir
         self._keep_logs = keep_logs
         self._preload = tuple(preload)
         self._on_event = on_event
-        self._dir: Path | None = None
+        self._folder = RunFolder(run_dir, keep_logs=keep_logs)
         self._nurseries = Nurseries(
             mode,
             isolation,
             self._preload,
             keep_logs=keep_logs,
-            directory=self._directory,
+            directory=self._run_folder,
             told=lambda text: self._event("supervisor", 0, None, text),
         )
         self._cluster_count = itertools.count(1)
@@ -100,12 +92,11 @@ class ClusterLauncher:
         self._picker = PortPicker()
         self._owner = os.getpid()
         self._closed = False
-        self._cache: CompileCache | None = None
 
     @property
     def run_dir(self) -> Path | None:
         """The private folder with the logs; None before the first start."""
-        return self._dir
+        return self._folder.made
 
     @property
     def isolation(self) -> Isolation | None:
@@ -202,9 +193,9 @@ class ClusterLauncher:
                     cluster.close(hard=True)
             finally:
                 # First while a supervisor is there, which does it where we are killed, but not once it has to leave.
-                self._remove_files()
+                self._folder.remove()
                 self._nurseries.close()
-                self._remove_files()
+                self._folder.remove()
 
     def __enter__(self) -> Self:
         return self
@@ -223,7 +214,7 @@ class ClusterLauncher:
         with start_errors():
             group = self._launch(start, deadline)
         try:
-            self._await_ready(group, start.number, deadline, seconds)
+            await_ready(group, deadline, seconds, lambda id: self._event("ready", start.number, id, ""))
         except BaseException:
             group.close(hard=True, keep_logs=self._keep_logs)
             raise
@@ -239,7 +230,7 @@ class ClusterLauncher:
                 env = dict(start.env)
                 if start.compile_cache:
                     # Not part of what the supervisor is chosen by: it has compiled nothing, so it has read no flag.
-                    env |= self._compile_cache().environ({**os.environ, **env}, nursery)
+                    env |= self._folder.compile_cache().environ({**os.environ, **env}, nursery)
                 return start_group(
                     nursery,
                     start.placements,
@@ -247,31 +238,11 @@ class ClusterLauncher:
                     start.link,
                     picker=self._picker,
                     preload=self._preload,
-                    log_dir=self._directory() / f"cluster-{start.number}",
+                    log_dir=self._run_folder() / f"cluster-{start.number}",
                 )
             except SupervisorGoneError as error:  # it was killed since it was last looked at
                 gone = error
         raise ClusterStartError(f"The process that starts the tasks has ended twice ({gone}).")
-
-    def _await_ready(self, group: TaskGroup, number: int, deadline: float, seconds: float) -> None:
-        waiting = set(group.tasks)
-        while waiting:
-            events = group.wait(deadline)
-            for task, message in events:
-                if isinstance(message, Exited):
-                    raise fault_error(Fault(task.id, message.code), task.phase, group.states({}, (task.id,)))
-                if isinstance(message, TaskReady):
-                    if not message.port_is_free:
-                        raise PortClashError(f"The port of {task.id} was taken by another program.")
-                    waiting.discard(task.id)
-                    task.phase = "ready"
-                    self._event("ready", number, task.id, "")
-            if not events:
-                phases = {id: task.phase for id, task in group.tasks.items()}
-                held = group.held()
-                culprits = culprits_of(sorted(waiting), {}, held)
-                states = group.states(held, culprits)
-                raise timeout_error(culprits, held, phases, seconds, states, starting=True)
 
     def _check_usable(self) -> None:
         if self._closed:
@@ -282,26 +253,10 @@ class ClusterLauncher:
                 "these tests without pytest-forked and without whatever else runs tests in processes of their own."
             )
 
-    def _compile_cache(self) -> CompileCache:
-        if self._cache is None:
-            self._cache = CompileCache(self._directory() / _CACHE)
-        return self._cache
-
-    def _directory(self) -> Path:
-        if self._dir is None:
-            try:
-                self._dir = Path(tempfile.mkdtemp(prefix="pytest-tfperf-", dir=self._base))  # for this user's eyes only
-            except OSError as error:
-                raise ClusterStartError(
-                    f"No folder for logs can be made: {error}. Set TMPDIR to a folder that can be written."
-                ) from error
+    def _run_folder(self) -> Path:
+        if self._folder.made is None:  # from now on there is something to leave behind
             atexit.register(self.close)
-        return self._dir
-
-    def _remove_files(self) -> None:
-        if self._dir is not None:
-            # Compiled programs are the session's, and go with it even where its logs stay.
-            shutil.rmtree(self._dir / _CACHE if self._keep_logs else self._dir, ignore_errors=True)
+        return self._folder.path()
 
     def _event(self, kind: EventKind, cluster: int, task: TaskId | None, text: str) -> None:
         if self._on_event is not None:

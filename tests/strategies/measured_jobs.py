@@ -15,13 +15,14 @@ from pytest_tfperf.records.task import Task, TaskId
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
 from tests.strategies import jobs
+from tests.strategies.small_workloads import linear_sgd
 
 ALONE = 2
 """Windows that worker 0 times before the late worker begins its first."""
 
 
 def _linear(strategy: str, replicas: int, policy: MeasurementPolicy) -> Job:
-    definition, chosen = workloads.get(jobs.linear_sgd), strategies.get(strategy)
+    definition, chosen = workloads.get(linear_sgd), strategies.get(strategy)
     params = workloads.resolve_params(definition, {})
     return Job(definition, params, strategy, strategies.resolve_options(chosen, {}), "cpu", replicas, policy)
 

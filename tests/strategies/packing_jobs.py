@@ -10,7 +10,7 @@ from pytest_tfperf.workloads import registry as workloads
 from pytest_tfperf.workloads.base import Optimizer, Workload
 from pytest_tfperf.workloads.layers import Network
 from pytest_tfperf.workloads.registry import workload
-from tests.strategies.jobs import squared_error
+from tests.strategies.small_workloads import squared_error
 
 latest: dict[str, Any] = {}
 

@@ -13,7 +13,7 @@ from pytest_tfperf.records.task import Layout, Task, TaskId
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
 from tests.strategies.harness import run_tasks
-from tests.strategies.jobs import linear_data
+from tests.strategies.small_workloads import linear_data
 
 WORKERS = [TaskId("worker", 0), TaskId("worker", 1)]
 

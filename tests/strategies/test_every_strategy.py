@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tfperf.cluster import ClusterLauncher, placements
 from pytest_tfperf.strategies import registry as strategies
-from tests.strategies import jobs
+from tests.strategies import jobs, keras_workloads
 
 STRATEGIES = strategies.names()
 STEPS = 2
@@ -41,7 +41,7 @@ def _train(launcher: ClusterLauncher, strategy: str, workload: str, params: Any,
     chosen, replicas = strategies.get(strategy), _replicas(strategy)
 
     def train(task: Any) -> Any:
-        jobs.remember_keras_models()
+        keras_workloads.remember_keras_models()
         return jobs.train(task, strategy=strategy, name=workload, steps=STEPS, replicas=replicas, params=params, **more)
 
     with launcher.start(placements(chosen.layout(replicas, chosen.options))) as cluster:
@@ -73,7 +73,7 @@ def test_a_step_runs_and_updates(launcher: ClusterLauncher, strategy: str, workl
 def test_keras_models_train_and_write_their_moving_averages(
     launcher: ClusterLauncher, strategy: str, workload: str
 ) -> None:
-    results = _train(launcher, strategy, workload, {}, look=jobs.keras_state)
+    results = _train(launcher, strategy, workload, {}, look=keras_workloads.keras_state)
     _assert_trained(strategy, results)
     for result in results:
         mean, variance = result["seen"]

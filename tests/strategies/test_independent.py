@@ -15,9 +15,9 @@ from pytest_tfperf.measurement.aggregate import aggregate
 from pytest_tfperf.records.arm import Arm
 from pytest_tfperf.records.run import TaskRun
 from pytest_tfperf.records.task import Layout, TaskId
-from tests.strategies.jobs import linear_data
 from tests.strategies.linear_reference import train_by_hand
 from tests.strategies.measured_jobs import train_and_measure
+from tests.strategies.small_workloads import linear_data
 
 WORKERS = [TaskId("worker", 0), TaskId("worker", 1)]
 STEPS = 10

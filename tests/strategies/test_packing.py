@@ -9,9 +9,10 @@ import pytest
 
 from pytest_tfperf.records.task import Layout, TaskId
 from tests.strategies.harness import run_tasks
-from tests.strategies.jobs import linear_data, train
+from tests.strategies.jobs import train
 from tests.strategies.linear_reference import train_by_hand
 from tests.strategies.packing_jobs import train_with_state
+from tests.strategies.small_workloads import linear_data
 
 WORKERS = [TaskId("worker", 0), TaskId("worker", 1)]
 STEPS = 12

@@ -10,8 +10,9 @@ import pytest
 from pytest_tfperf.records.task import TaskId
 from pytest_tfperf.strategies.registry import get
 from tests.strategies.harness import run_tasks
-from tests.strategies.jobs import linear_data, train
+from tests.strategies.jobs import train
 from tests.strategies.linear_reference import train_by_hand
+from tests.strategies.small_workloads import linear_data
 
 CHIEF = TaskId("chief", 0)
 STEPS = 20

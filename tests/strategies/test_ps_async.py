@@ -9,8 +9,9 @@ import pytest
 
 from pytest_tfperf.records.task import Layout, TaskId
 from tests.strategies.harness import run_tasks
-from tests.strategies.jobs import graph_state, linear_data, train
+from tests.strategies.jobs import graph_state, train
 from tests.strategies.linear_reference import train_by_hand
+from tests.strategies.small_workloads import linear_data
 
 CHIEF, OTHER, SERVER = TaskId("worker", 0), TaskId("worker", 1), TaskId("ps", 0)
 STEPS = 25

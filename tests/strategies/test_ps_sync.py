@@ -8,8 +8,9 @@ import numpy as np
 
 from pytest_tfperf.records.task import Layout, TaskId
 from tests.strategies.harness import run_tasks
-from tests.strategies.jobs import linear_data, train
+from tests.strategies.jobs import train
 from tests.strategies.linear_reference import train_by_hand
+from tests.strategies.small_workloads import linear_data
 
 CHIEF, OTHER = TaskId("worker", 0), TaskId("worker", 1)
 STEPS = 20

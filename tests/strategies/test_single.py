@@ -9,8 +9,9 @@ import pytest
 
 from pytest_tfperf.records.task import Layout, TaskId
 from tests.strategies.harness import run_tasks
-from tests.strategies.jobs import build_errors, linear_data, moving_averages, train_each
+from tests.strategies.jobs import build_errors, moving_averages, train_each
 from tests.strategies.linear_reference import train_by_hand
+from tests.strategies.small_workloads import linear_data
 
 WORKER = TaskId("worker", 0)
 RULES = ("sgd", "momentum", "adam", "rmsprop")

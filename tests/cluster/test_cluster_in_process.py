@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 _HEAD = """
 import time
@@ -15,12 +16,12 @@ def start(**layout): return start_in_process(placements(Layout(**layout)))
 """
 
 
-def _run(body: str) -> None:
+def _run(body: str, temporary: Path) -> None:
     script = _HEAD + textwrap.dedent(body)
     path = ":".join(sys.path)
     done = subprocess.run(
         [sys.executable, "-c", script],
-        env={"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "2"},
+        env={"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "2", "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -30,7 +31,7 @@ def _run(body: str) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_in_process_clusters() -> None:
+def test_in_process_clusters(tmp_path: Path) -> None:
     _run(
         """
         import tensorflow as tf
@@ -109,5 +110,6 @@ def test_in_process_clusters() -> None:
             raise AssertionError
         import os
         os._exit(0)
-        """
+        """,
+        tmp_path,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import socket
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from pytest_tfperf.cluster.generated import keep_generated_code
 from pytest_tfperf.records.task import Layout, TaskId
 
 Job = Callable[..., Any]
@@ -58,11 +60,13 @@ def _child(
     id: TaskId,
     cluster: dict[str, list[str]],
     environ: dict[str, str],
+    generated: str,
     job: Job,
     arguments: dict[str, Any],
 ) -> None:
     # The server's environment is that of the first test that needed it.
     os.environ.update(environ, TF_CPP_MIN_LOG_LEVEL="2", CUDA_VISIBLE_DEVICES="", TEST_RANK=str(id.index))
+    keep_generated_code(generated)  # it leaves by os._exit, and TensorFlow would remove nothing
     try:
         pipe.send(("result", job(FakeTask(id, cluster, pipe), **arguments)))
         pipe.recv()  # leave together: a rank that is still at work needs its peers
@@ -80,11 +84,12 @@ def run_tasks(layout: Layout, job: Job, timeout: float = 240.0, **arguments: Any
         cluster.setdefault(id.type, []).append(f"localhost:{port}")
     environ = dict(os.environ)
     with ExitStack() as stack:
+        generated = stack.enter_context(tempfile.TemporaryDirectory())
         pipes: dict[TaskId, Connection] = {}
         for id in ids:
             ours, theirs = PROCESSES.Pipe()
             process = PROCESSES.Process(
-                target=_child, args=(theirs, id, cluster, environ, job, arguments), name=str(id)
+                target=_child, args=(theirs, id, cluster, environ, generated, job, arguments), name=str(id)
             )
             process.start()
             stack.callback(process.join)

@@ -13,7 +13,8 @@ from pytest_tfperf.records.task import Layout, Task, TaskId
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
 from tests.strategies.harness import run_tasks
-from tests.strategies.small_workloads import linear_data
+from tests.strategies.keras_workloads import keras_dense
+from tests.strategies.small_workloads import linear_data, linear_sgd
 
 WORKERS = [TaskId("worker", 0), TaskId("worker", 1)]
 
@@ -76,7 +77,7 @@ def train_each_then_alone(task: Task, *, runs: dict[str, dict[str, Any]]) -> dic
 
 
 def test_multi_worker_mirrored(tmp_path: Path) -> None:
-    shared = {"strategy": "multi_worker_mirrored", "name": "keras_dense", "replicas": 2, "dump": tmp_path}
+    shared = {"strategy": "multi_worker_mirrored", "name": keras_dense.name, "replicas": 2, "dump": tmp_path}
     runs = {
         "plain": {**shared, "params": {"xla": False}, "options": {"pack_gradients": False}},
         "xla": {**shared, "params": {"xla": True}, "options": {"pack_gradients": True}},
@@ -96,7 +97,7 @@ def test_ps_sync(tmp_path: Path, options: dict[str, Any]) -> None:
     layout = Layout(2, ps=options.get("ps", 1))
     width = {"width": 20_000} if options.get("placement") == "partitioned" else {}
     for result in run(
-        tmp_path, layout, strategy="ps_sync", name="keras_dense", replicas=2, params=width, options=options
+        tmp_path, layout, strategy="ps_sync", name=keras_dense.name, replicas=2, params=width, options=options
     ):
         check(result)
 
@@ -113,7 +114,7 @@ def test_a_task_without_peers_has_no_such_part(tmp_path: Path) -> None:
         Layout(1),
         train_then_alone,
         strategy="single",
-        name="linear_sgd",
+        name=linear_sgd.name,
         replicas=1,
         params={},
         options={},

@@ -71,7 +71,8 @@ def test_000_remedied_alexnet(tfperf: Measured) -> None:
     tfperf.check()
 
 
-# On two CPU cores two ranks share memory and caches, so the floors of efficiency are half of what was measured.
+# On two CPU cores two ranks share memory and caches, so the floors of efficiency are half of what was measured, on the
+# processor where that was least. A floor for one environment belongs into its baseline file.
 SMALL = {"batch_size": 8, "image_size": 64, "classes": 100, "width": 0.25}
 SMALL_INCEPTION = {"batch_size": 2, "image_size": 75, "classes": 100, "width": 0.125}
 SMALL_RESNET = {"batch_size": 4, "image_size": 32, "classes": 100, "width": 0.125, "blocks": 0.1, "xla": False}
@@ -79,7 +80,7 @@ SMALL_RESNET = {"batch_size": 4, "image_size": 32, "classes": 100, "width": 0.12
 
 @pytest.mark.tfperf(
     "alexnet", strategy="multi_worker_mirrored", replicas=[2], **SMALL, variant="small", tolerance=0.4,
-    min_efficiency=0.2, versus=PS | SMALL | {"feed": True}, min_speedup=1.1,
+    min_efficiency=0.12, versus=PS | SMALL | {"feed": True}, min_speedup=1.1,
 )  # fmt: skip
 def test_000_remedied_alexnet_small(tfperf: Measured) -> None:
     """A quarter of the width on two CPU cores; what it is held against is the reported arm."""

@@ -67,7 +67,7 @@ def test_004_suspect_l2_small(tfperf: Measured) -> None:
 
 @pytest.mark.tfperf(
     "inception_resnet_v1", strategy="tower", replicas=[2], reference="tower", **REMEDIED, **SMALL, weight_decay=L2,
-    variant="small", tolerance=0.4, min_efficiency=0.3, versus=AS_REPORTED, min_speedup=0.4,
+    variant="small", tolerance=0.4, min_efficiency=0.18, versus=AS_REPORTED, min_speedup=0.4,
 )  # fmt: skip
 def test_004_remedied_small(tfperf: Measured) -> None:
     """On CPU devices of one memory a copy costs little, so what this shows of the mechanism is the copies a step."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
-import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
@@ -12,16 +10,6 @@ from pathlib import Path, PurePosixPath
 from pytest_tfperf.measurement.host import busy_seconds
 
 _LOOK_SECONDS = 0.2
-
-
-def cpu_model(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
-    """Name the processor; the bare architecture where neither Linux nor Python knows more."""
-    try:
-        found = re.search(r"^model name\s*:\s*(\S.*)$", cpuinfo.read_text(errors="replace"), re.MULTILINE)
-    except OSError:
-        found = None
-    name = found[1] if found else platform.processor() or platform.machine() or "unknown"
-    return " ".join(name.split())
 
 
 def allowed_cores() -> tuple[int, ...]:

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pytest_tfperf.errors import MeasurementError
-from pytest_tfperf.measurement.cores import cpu_model, usable_cores
+from pytest_tfperf.measurement.cores import usable_cores
 from pytest_tfperf.measurement.gpus import GpuSurvey, survey_gpus
+from pytest_tfperf.measurement.processor import cpu_model, vector_extensions
 from pytest_tfperf.measurement.provenance import git_provenance
 from pytest_tfperf.records.arm import Device
 from pytest_tfperf.records.environment import Change, Environment
@@ -74,6 +75,8 @@ def read_environment(
         "kernel": f"{platform.system()} {platform.release()}",
         **_versions(_VERSIONS),
     }
+    if vectors := vector_extensions():
+        soft["cpu_vectors"] = vectors
     if device == "cpu":
         hard["cpu_model"] = cpu_model()
     else:

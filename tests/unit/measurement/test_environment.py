@@ -14,7 +14,7 @@ import pytest
 from pytest_tfperf.errors import MeasurementError
 from pytest_tfperf.measurement import environment as environment_module
 from pytest_tfperf.measurement import provenance
-from pytest_tfperf.measurement.cores import cpu_model, cpu_quota, measuring_cores, quiet_cores, usable_cores
+from pytest_tfperf.measurement.cores import cpu_quota, measuring_cores, quiet_cores, usable_cores
 from pytest_tfperf.measurement.environment import changed, git_provenance, read_environment, speed_variables
 from pytest_tfperf.measurement.gpus import Gpu, GpuSurvey
 from pytest_tfperf.measurement.host import busy_seconds
@@ -31,17 +31,6 @@ SURVEY = GpuSurvey(
 def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-
-
-def test_cpu_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path / "x86", "processor\t: 0\nmodel\t\t: 1\nmodel name\t: AMD  EPYC 9654 \nmodel name\t: other\n")
-    assert cpu_model(tmp_path / "x86") == "AMD EPYC 9654"
-    write(tmp_path / "arm", "processor\t: 0\nCPU implementer\t: 0x41\n")
-    monkeypatch.setattr(platform, "processor", lambda: "Neoverse")
-    assert cpu_model(tmp_path / "arm") == "Neoverse"
-    monkeypatch.setattr(platform, "processor", lambda: "")
-    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    assert cpu_model(tmp_path / "absent") == "aarch64"
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,8 @@ def test_001_one_machine_small(tfperf: Measured) -> None:
 def test_001_remedied_by_batch_small(tfperf: Measured) -> None:
     """A quarter of the parameters on tiny images.
 
-    The line takes 0.18 s a step. How much that is depends on the cores: E(1) was 0.54 where a batch took them 0.15 s, and
-    0.08 on cores nine times as fast.
+    The line takes 0.18 s a step. How much that is depends on the cores: E(1) was 0.54 where a batch took them 0.15 s,
+    and 0.08 on cores nine times as fast.
     """
     tfperf.check()
 

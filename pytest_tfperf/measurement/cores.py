@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from pytest_tfperf.measurement.host import busy_seconds
+from pytest_tfperf.measurement.host import busy_seconds, hyperthreads
 
 _LOOK_SECONDS = 0.2
 
@@ -40,6 +40,11 @@ def measuring_cores(filesystem: Path = Path("/")) -> tuple[int, ...]:
     """
     allowed = allowed_cores()
     return allowed[: usable_cores(filesystem, len(allowed))]
+
+
+def physical_cores(cores: Iterable[int], filesystem: Path = Path("/")) -> int:
+    """Count what is behind these cores: two hyperthreads of one core share its execution units, and hardly scale."""
+    return len({min({core} | hyperthreads(filesystem, core)) for core in cores})
 
 
 def quiet_cores(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pytest_tfperf.errors import MeasurementError
-from pytest_tfperf.measurement.cores import usable_cores
+from pytest_tfperf.measurement.cores import measuring_cores, physical_cores, usable_cores
 from pytest_tfperf.measurement.gpus import GpuSurvey, survey_gpus
 from pytest_tfperf.measurement.processor import cpu_model, vector_extensions
 from pytest_tfperf.measurement.provenance import git_provenance
@@ -79,6 +79,9 @@ def read_environment(
         soft["cpu_vectors"] = vectors
     if device == "cpu":
         hard["cpu_model"] = cpu_model()
+        cores = measuring_cores()
+        if (physical := physical_cores(cores)) < len(cores):
+            soft["cpu_physical_cores"] = str(physical)
     else:
         # Hosts of one kind of GPU come with several CPUs, and the GPU's numbers hang little on which.
         soft["cpu_model"] = cpu_model()

@@ -26,7 +26,7 @@ def scope_of(pinned: Iterable[Collection[int] | None], usable: Collection[int], 
     chosen = [cores for cores in given if cores is not None]
     whole = len(chosen) < len(given) or not chosen
     numbers = {core for cores in ([usable] if whole else chosen) for core in cores}
-    cores = numbers | {sibling for core in numbers for sibling in _siblings(root, core)}
+    cores = numbers | {sibling for core in numbers for sibling in hyperthreads(root, core)}
     try:
         load = os.getloadavg()[0]
     except OSError:
@@ -198,7 +198,7 @@ def _stalled(pressure: str) -> float | None:
     return None
 
 
-def _siblings(root: Path, core: int) -> set[int]:
+def hyperthreads(root: Path, core: int) -> set[int]:
     """Hyperthreads of a core, from text such as ``0,64`` or ``0-1``; none where the system does not tell."""
     found: set[int] = set()
     text = _text(root / f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list").strip()

@@ -14,7 +14,7 @@ import pytest
 from pytest_tfperf.errors import MeasurementError
 from pytest_tfperf.measurement import environment as environment_module
 from pytest_tfperf.measurement import provenance
-from pytest_tfperf.measurement.cores import cpu_quota, measuring_cores, quiet_cores, usable_cores
+from pytest_tfperf.measurement.cores import cpu_quota, measuring_cores, physical_cores, quiet_cores, usable_cores
 from pytest_tfperf.measurement.environment import changed, git_provenance, read_environment, speed_variables
 from pytest_tfperf.measurement.gpus import Gpu, GpuSurvey
 from pytest_tfperf.measurement.host import busy_seconds
@@ -133,6 +133,16 @@ def test_a_core_is_as_busy_as_its_other_hyperthread(tmp_path: Path) -> None:
     assert [busy_seconds([core], tmp_path) for core in (0, 1, 2)] == [seconds, 0.0, seconds]
 
 
+def test_hyperthreads_of_one_core_are_one(tmp_path: Path) -> None:
+    assert physical_cores((0, 1, 2, 3), tmp_path) == 4  # where the system does not tell
+    for core in range(4):
+        write(
+            tmp_path / f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list", f"{core % 2},{core % 2 + 2}"
+        )
+    assert physical_cores((0, 1, 2, 3), tmp_path) == physical_cores((0, 1), tmp_path) == 2
+    assert physical_cores((1, 3), tmp_path) == 1
+
+
 def test_usable_cores_of_this_machine() -> None:
     assert usable_cores() >= 1
 
@@ -144,6 +154,14 @@ def test_environment_of_a_cpu(tmp_path: Path) -> None:
     assert "nvidia_driver" not in found.soft
     assert "commit" not in found.soft
     assert found.name.startswith("cpu-")
+
+
+def test_cores_that_are_hyperthreads_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment_module, "measuring_cores", lambda: (0, 1))
+    monkeypatch.setattr(environment_module, "physical_cores", len)
+    assert "cpu_physical_cores" not in read_environment("cpu", tmp_path).soft
+    monkeypatch.setattr(environment_module, "physical_cores", lambda cores: 1)
+    assert read_environment("cpu", tmp_path).soft["cpu_physical_cores"] == "1"
 
 
 def test_environment_of_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

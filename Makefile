@@ -67,8 +67,8 @@ fuzz: $(READY)
 		$(BIN)/python -m tools.fuzz $$target --seconds $(FUZZ_SECONDS) --corpus .fuzz/$$target || exit 1; \
 	done
 
-# Every fault as above, which takes about half an hour on two cores; then so many clusters in one session, then so many sessions
-# in a row, and what grows: another hour.
+# Every fault as above; then so many clusters in one session, then so many sessions in a row, and what grows. Twenty minutes on
+# two new cores with nothing else on them, an hour and a half on older ones.
 SOAK_CLUSTERS ?= 500
 SOAK_SESSIONS ?= 50
 soak: faults

@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from statistics import median
 from typing import Any
 
@@ -145,6 +146,8 @@ def main() -> None:
     if options.one:
         print("seconds", with_tensorflow(options.one, options.tasks[0]), flush=True)
         return
+    if missing := [package for package in ("dill", "portpicker") if find_spec(package) is None]:
+        parser.error(f"TensorFlow's own ways need packages that are not installed: pip install {' '.join(missing)}")
     with ClusterLauncher(launcher="zygote") as zygote, ClusterLauncher(launcher="spawn") as spawn:
         zygote.wait_until_warm(_DEADLINE)
         print(f"the zygote's import: {zygote.import_seconds:.1f} s, once a session")

@@ -14,13 +14,13 @@ from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.stats.summary import RESOLUTION, Centre, bounded_exp, centre, centre_of_logs, logs_of, t_quantile
 
-LOOKS_APART = 0.03
+LOOKS_APART = 0.04
 """Chance that sessions which differ by the noise of their runs alone look further apart."""
-AGREE = 9.6
+AGREE = 8.6
 """By how much the chance of a day is larger where the sessions look alike; with the one above chosen by simulation, see
 docs/verdicts.md."""
 
-DAYS_AT_MOST = 0.06
+DAYS_AT_MOST = 0.07
 """What days of one machine differ by is taken to be no more than this, on a log scale, and `DAYS_TIMES` what sessions
 did: of two or three sessions alone, Student's t would take a loss of a third for a day's."""
 DAYS_TIMES = 3.0

@@ -197,7 +197,7 @@ def test_a_loss_of_one_alone_needs_no_other(one: float, four: float, label: str)
     assert common.excused
 
 
-@pytest.mark.parametrize("sessions", [(1.0,), (1.001, 0.999)])
+@pytest.mark.parametrize("sessions", [(1.0,), (1.0005, 0.9995)])  # two that agree within the noise of their runs
 def test_days_that_too_few_sessions_show_are_taken_to_do_four_percent(sessions: Sequence[float]) -> None:
     within = judged(one=5700 * 0.965, four=20500 * 0.965, sessions=sessions)
     assert within.verdict is Verdict.INCONCLUSIVE

@@ -213,7 +213,7 @@ def test_sessions_that_are_apart_and_sessions_that_agree() -> None:
     for apart in (0.001, 0.003):
         assert width(apart, (-1, 0, 1)) == pytest.approx(t.ppf(1 - AGREE * 0.01, 2) * sqrt(let_pass))
     apart = 0.015 * sqrt(4 / 3)
-    assert width(0.03, (-1, 0, 1)) == pytest.approx(DAYS_AT_MOST + DAYS_TIMES * apart)
+    assert width(0.03, (-1, 0, 1), 0.005) == pytest.approx(DAYS_AT_MOST + DAYS_TIMES * apart)
     assert width(0.03, (-1, 0, 1), 0.05) == pytest.approx(t.ppf(0.95, 2) * apart)
     # Two that agree are as one: the noise of the runs is all. Two that do not say little of days.
     two = difference([exp(r) for r in runs], [[exp(r) for r in runs]] * 2)

@@ -77,7 +77,11 @@ def test_an_interrupt_before_the_first_report_loses_no_verdict(canned: Canned, m
         return ()
 
     monkeypatch.setattr(github, "annotation_lines", interrupted)
-    done = canned.gate(suite("unchanged"), "--tfperf-markdown=night.md")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
+    try:
+        done = canned.gate(suite("unchanged"), "--tfperf-markdown=night.md")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert done.ret == pytest.ExitCode.INTERRUPTED
     done.stdout.fnmatch_lines(["tfperf: the reports were interrupted, and may not have been written", "*1 unchanged*"])
 

@@ -77,7 +77,8 @@ def test_an_interrupt_before_the_first_report_loses_no_verdict(canned: Canned, m
         return ()
 
     monkeypatch.setattr(github, "annotation_lines", interrupted)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
+    # What a shell starts in the background ignores the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         done = canned.gate(suite("unchanged"), "--tfperf-markdown=night.md")
     finally:

@@ -75,7 +75,7 @@ def test_after(tfperf):
 def test_the_zygote_is_killed(tmp_path: Path) -> None:
     """The test that it happens to has an error; the next one has a zygote of its own, and the last one passes."""
     points = "pytest_tfperf.cluster.nursery:Nursery.wait_ready=zygote "
-    points += "pytest_tfperf.cluster.launcher:ClusterLauncher._await_ready=zygote"
+    points += "pytest_tfperf.cluster.launcher:await_ready=zygote"
     with parent(tmp_path) as one:
         # Without the cache of compiled programs, or a run that fails in its warm-up is made again without it.
         options = ("--no-tfperf-compile-cache", "--tfperf-json=report.json")

@@ -15,7 +15,7 @@ from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.task import Layout, Task, TaskId
 from pytest_tfperf.strategies.devices import claim_device
 from pytest_tfperf.strategies.facts import shard_facts, variable_facts
-from pytest_tfperf.strategies.graph_step import GraphStep, auto_cluster, unscaled
+from pytest_tfperf.strategies.graph_step import AfterStep, GraphStep, auto_cluster, unscaled
 from pytest_tfperf.strategies.optimizers import graph_optimizer
 from pytest_tfperf.strategies.placement import check_placement, placed
 from pytest_tfperf.strategies.traffic import traffic_facts
@@ -43,6 +43,9 @@ class Training:
     """Names of what is to be initialised before those; None: every global variable."""
     queue_runners: Sequence[Any] = field(default_factory=tuple)
     """What this worker runs in threads beside its steps."""
+    also_fetch: Sequence[Any] = ()
+    """Tensors whose values of each step `after_step` is given."""
+    after_step: AfterStep | None = None
 
 
 class BetweenGraph:
@@ -113,6 +116,8 @@ class BetweenGraph:
                 global_step,
                 built.variables,
                 built.batches.examples,
+                also_fetch=training.also_fetch,
+                after_step=training.after_step,
                 gradients=[gradient for gradient, _ in pairs if gradient is not None],
             )
             held = [*built.parts, *state]

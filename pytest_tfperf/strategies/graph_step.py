@@ -7,6 +7,9 @@ from typing import Any
 
 from pytest_tfperf.strategies.traffic import pulled_tensors
 
+AfterStep = Callable[[Callable[..., Any], Sequence[Any]], None]
+"""Called after each step with the session's `run` and with what the step has fetched beside the loss."""
+
 
 def auto_cluster(config: Any) -> Any:
     """Turn on XLA's auto-clustering in a `ConfigProto`; on CPUs it has no effect."""
@@ -62,15 +65,18 @@ class GraphStep:
         *,
         replicas: int = 1,
         also_fetch: Sequence[Any] = (),
+        after_step: AfterStep | None = None,
         gradients: Sequence[Any] = (),
     ) -> None:
         """Fetch the train operation and the loss in `fetches`; `count` is the variable that counts updates.
 
-        `gradients`, if given, are what this task's own part of a step computes.
+        `also_fetch` is computed with them and given to `after_step`, which is part of the step. `gradients`, if given,
+        are what this task's own part of a step computes.
         """
         import tensorflow as tf
 
         self._fetches = [list(fetches), list(also_fetch)]
+        self._after_step = after_step
         self._count = tf.convert_to_tensor(count)
         self._weights = [tf.convert_to_tensor(variable) for variable in variables]
         self._alone = [_one_of_each(gradients)] if gradients else []
@@ -96,9 +102,11 @@ class GraphStep:
         return True  # its graph was built with the model
 
     def run(self, times: int = 1) -> None:
-        run, fetches, feed = self._session.run, self._fetches, self._feed
+        run, fetches, feed, after_step = self._session.run, self._fetches, self._feed, self._after_step
         for _ in range(times):
-            (_, last_loss), _ = run(fetches, feed_dict=feed)
+            (_, last_loss), also = run(fetches, feed_dict=feed)
+            if after_step is not None:
+                after_step(run, also)
         self._last_loss = last_loss
 
     def wait(self) -> float:

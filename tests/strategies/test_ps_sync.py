@@ -11,6 +11,7 @@ from tests.strategies.harness import run_tasks
 from tests.strategies.jobs import train
 from tests.strategies.linear_reference import train_by_hand
 from tests.strategies.small_workloads import linear_data
+from tests.strategies.token_jobs import train_with_a_late_request
 
 CHIEF, OTHER = TaskId("worker", 0), TaskId("worker", 1)
 STEPS = 20
@@ -41,6 +42,16 @@ def test_two_workers_apply_rmsprop_to_the_mean_of_their_gradients() -> None:
     results = trained("linear_rmsprop")
     kernel, bias = train_by_hand(linear_data(None), "rmsprop", STEPS)
     for worker in (CHIEF, OTHER):
+        np.testing.assert_allclose(results[worker]["after"][0], kernel, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(results[worker]["after"][1], bias, rtol=1e-3, atol=1e-4)
+
+
+def test_nobody_keeps_the_token_of_a_worker_that_asks_late() -> None:
+    """Else worker 0 would be a step ahead, and worker 1 wait for ever in its last."""
+    results = run_tasks(Layout(2, ps=1), train_with_a_late_request, steps=STEPS, name="linear_decayed")
+    kernel, bias = train_by_hand(linear_data(None), "momentum", STEPS, decay=0.5)
+    for worker in (CHIEF, OTHER):
+        assert results[worker]["updates"] == STEPS
         np.testing.assert_allclose(results[worker]["after"][0], kernel, rtol=1e-3, atol=1e-4)
         np.testing.assert_allclose(results[worker]["after"][1], bias, rtol=1e-3, atol=1e-4)
 

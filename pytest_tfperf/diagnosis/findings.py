@@ -1,9 +1,10 @@
-"""What a reader has to know beside a verdict, passed or failed: stragglers, disturbed runs, scaling too good."""
+"""What a reader has to know beside a verdict, passed or failed: stragglers, odd or disturbed runs, scaling too good."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_tfperf.diagnosis.left_out import left_out
 from pytest_tfperf.diagnosis.straggler import stragglers
 from pytest_tfperf.diagnosis.superlinear import above_one
 from pytest_tfperf.records.comparison import ArmVerdict
@@ -20,12 +21,16 @@ def findings(result: SweepResult, verdict: ArmVerdict) -> tuple[str, ...]:
     own_reference = result.sweep.is_own_reference(replicas)
     found = list(stragglers(result.results[result.arm_of(replicas)].runs))
     found.append("" if own_reference else above_one(verdict.figures.efficiency, replicas))
+    runs, rounds = result.paired(replicas), result.rounds_of(replicas)
+    if rounds:
+        found += () if own_reference else left_out("T(1)", rounds, runs.reference)
+        found += left_out(result.arm_of(replicas).label, rounds, runs.throughput)
     disturbed, repeated = result.disturbances_of(replicas), result.repeats_of(replicas)
     if disturbed:
         found.append(f"Disturbed, with every attempt: {_some(disturbed)}.")
     if repeated:
-        runs = "1 run was" if len(repeated) == 1 else f"{plural(len(repeated), 'run')} were"
-        found.append(f"{runs} disturbed and made again: {_some(repeated)}.")
+        were = "1 run was" if len(repeated) == 1 else f"{plural(len(repeated), 'run')} were"
+        found.append(f"{were} disturbed and made again: {_some(repeated)}.")
     return tuple(filter(None, found))
 
 

@@ -68,6 +68,20 @@ def test_of_many_some_are_told() -> None:
     assert text.endswith(" | and 3 more.")
 
 
+def test_runs_that_are_left_out_are_told_and_with_their_rounds() -> None:
+    def made(*speeds: float) -> list[Run]:
+        return [replace(EVEN[0], round=number, throughput=speed) for number, speed in enumerate(speeds, start=1)]
+
+    steady = made(1000, 1001, 1002, 1001, 1000)
+    assert findings(result(made(4000, 4004, 2800, 4008, 4000), steady), judged()) == (
+        "Left out: T(4) of round 3, 2 800 examples/s, is 30.1 % below the other 4 runs, which are within 0.2 %.",
+    )
+    (text,) = findings(result(made(4000, 4004, 4001, 4008, 4000), made(1000, 1001, 1000, 1000, 700)), judged())
+    assert text.startswith("Left out: T(1) of round 5, 700.0 examples/s, is 30.0 % below the other 4 runs")
+    # A run that nobody would care for is not worth a sentence.
+    assert findings(result(made(4000, 4001, 4000, 4001, 4030), steady), judged()) == ()
+
+
 def test_they_are_in_a_failure_and_under_the_line_of_a_passed_arm() -> None:
     verdict = judged()
     view = arm_view(

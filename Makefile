@@ -51,7 +51,7 @@ $(BROWSER): $(READY)
 	$(BIN)/python -m tools.browser
 	touch $(BROWSER)
 
-# What docs/verdicts.md claims, measured anew: twelve minutes on two new cores with nothing else on them, an hour on older ones.
+# What docs/verdicts.md claims, measured anew: a quarter of an hour on two new cores with nothing else on them, an hour on older ones.
 # Its peers need other versions of NumPy and so on. PROOF_GATES=5000 is quicker, and says less of rare alarms.
 PROOF_GATES ?= 20000
 proof:

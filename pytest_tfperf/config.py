@@ -31,7 +31,7 @@ class ComparisonPolicy:
 
     tolerance: float = 0.03
     """Largest relative loss that is no regression."""
-    alarm: float = 0.00065
+    alarm: float = 0.00085
     """Nominal chance that a session of identical code has any false alarm, whatever the number of arms and looks. Less
     than what is promised, 1 in 1,000: so far out, quantiles of trimmed means of few runs are somewhat optimistic."""
     day: float = 0.004

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.verdicts.gates import NOW_ROUNDS, Bools, Floats, Gates
-from pytest_tfperf.comparison.judge import judge_arm
+from pytest_tfperf.comparison.judge import hypotheses_of, judge_arm
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.arm import Arm, Scalar
 from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
@@ -17,11 +17,11 @@ from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.sweep import PairedRuns
 
 TOLERANCE = 0.03
-HYPOTHESES = 3
-"""T(1), T(2) and E(2)."""
 FIRST_LOOK = 2
 """Rounds after which a gate is judged for the first time."""
 REPLICAS = 2
+HYPOTHESES = hypotheses_of([REPLICAS], 0, own_reference=False)
+"""T(1), T(2), E(2) and T(1) x T(2), as in a session of this one test."""
 
 _ARM = Arm("smallconv", "multi_worker_mirrored", REPLICAS, "cpu")
 _DEFINITION: dict[str, Scalar] = {"scaling": "weak"}

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import inf, sqrt
+from math import exp, inf, log, sqrt
 
 from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.stats.summary import RESOLUTION, Centre, bounded_exp, centre, centre_of_logs, logs_of, t_quantile
 
-LOOKS_APART = 0.04
+LOOKS_APART = 0.03
 """Chance that sessions which differ by the noise of their runs alone look further apart."""
-AGREE = 8.6
-"""By how much the chance of a day is larger where the sessions look alike; with the one above chosen by simulation, see
-docs/verdicts.md."""
+AGREE = 26
+"""By how much the chance of a day is larger where the sessions look alike. It was chosen by simulation, as all of these
+were, see docs/verdicts.md."""
+A_LARGE_DAY, ITS_WEIGHT = 0.09, 1 / 3
+"""Where sessions look alike, Student's t is drawn toward this, as a weighted mean of logs. It rests on the noise of the
+runs, which is known to 13 % from three sessions of ten: a width that takes over all of that error has to be smaller on
+average to find as much."""
 
-DAYS_AT_MOST = 0.07
-"""What days of one machine differ by is taken to be no more than this, on a log scale, and `DAYS_TIMES` what sessions
-did: of two or three sessions alone, Student's t would take a loss of a third for a day's."""
-DAYS_TIMES = 3.0
+DAYS_AT_MOST, DAYS_TIMES = 0.062, 3.0
+"""What days of one machine differ by is taken to be no more than the first, on a log scale, and the second times what
+sessions did: of two or three sessions alone, Student's t would take a loss of a third for a day's."""
+DAYS_TIMES_ALONE = 4.5
+"""Or this many times what sessions did, where that is more."""
 
 
 def difference(now: Sequence[float], sessions: Sequence[Sequence[float]]) -> Difference:
@@ -135,17 +140,21 @@ def _half_width_of_days(found: Difference, chance: float) -> float:
     """By how much a new session may differ from the mean of the saved ones.
 
     Sessions that differ by more than their runs explain (F test) show how much days differ. Where they do not, they may
-    still have agreed by luck: then as much is allowed for as the test would just have let pass, which they rarely do
-    where days differ, so that the chance may be larger. Two that agree are taken as one. And no day explains any loss
-    whatever.
+    still have agreed by luck: then as much is allowed for as they differ by, and as much again as the test would just
+    have let pass. That they rarely do where days differ, so that the chance may be larger. Two that agree are taken as
+    one. And no day explains any loss whatever.
     """
-    most = DAYS_AT_MOST + DAYS_TIMES * sqrt(found.between)
-    alike = _f_quantile(found.between_freedom, found.within_freedom, LOOKS_APART) * found.between_of_runs
-    if found.between > alike:
-        return min(most, t_quantile(found.between_freedom, chance) * sqrt(found.between))
+    apart = sqrt(found.between)
+    most = max(DAYS_AT_MOST + DAYS_TIMES * apart, DAYS_TIMES_ALONE * apart)
+    let_pass = _f_quantile(found.between_freedom, found.within_freedom, LOOKS_APART) * found.between_of_runs
+    if found.between > let_pass:
+        return min(most, t_quantile(found.between_freedom, chance) * apart)
     if found.between_freedom < 2:
         return 0.0  # else less would be found against two that agree than against one alone, which knows of no days
-    return min(most, t_quantile(found.between_freedom, min(0.5, AGREE * chance)) * sqrt(alike))
+    if AGREE * chance >= 0.5:
+        return 0.0
+    width = t_quantile(found.between_freedom, AGREE * chance) * sqrt(found.between + let_pass)
+    return min(most, exp(ITS_WEIGHT * log(A_LARGE_DAY) + (1 - ITS_WEIGHT) * log(width)))
 
 
 def interval(found: Difference, error: float, day: float | None = None, least: float = 0.0) -> Estimate:

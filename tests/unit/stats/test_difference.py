@@ -14,9 +14,12 @@ from scipy.stats import f, t, ttest_1samp, ttest_ind, ttest_rel
 
 from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.stats.difference import (
+    A_LARGE_DAY,
     AGREE,
     DAYS_AT_MOST,
     DAYS_TIMES,
+    DAYS_TIMES_ALONE,
+    ITS_WEIGHT,
     LOOKS_APART,
     chance_above,
     difference,
@@ -26,7 +29,7 @@ from pytest_tfperf.stats.difference import (
     level,
     paired_difference,
 )
-from pytest_tfperf.stats.summary import centre, logs_of
+from pytest_tfperf.stats.summary import centre, logs_of, outliers
 
 positive = st.floats(min_value=1e-6, max_value=1e9)
 log_noise = st.floats(min_value=-0.05, max_value=0.05)
@@ -37,8 +40,8 @@ sessions = st.lists(many, min_size=1, max_size=5)
 
 
 def noisy(*samples: list[float]) -> bool:
-    """Whether the timer's resolution is nowhere put in the place of a variance of nothing."""
-    return all(max(sample) > 1.001 * min(sample) for sample in samples)
+    """Whether the timer's resolution is nowhere put in the place of a variance of nothing, and no run is left out."""
+    return all(max(sample) > 1.001 * min(sample) and not outliers(logs_of(sample)) for sample in samples)
 
 
 @given(st.lists(positive, min_size=2, max_size=24), st.data(), errors)
@@ -211,10 +214,15 @@ def test_sessions_that_are_apart_and_sessions_that_agree() -> None:
     assert noise.between_of_runs == pytest.approx(noise.run_variance / noise_left(runs) * 4 / 3)
     let_pass = f.ppf(1 - LOOKS_APART, 2, noise.within_freedom) * noise.between_of_runs
     for apart in (0.001, 0.003):
-        assert width(apart, (-1, 0, 1)) == pytest.approx(t.ppf(1 - AGREE * 0.01, 2) * sqrt(let_pass))
+        between = (apart / 2) ** 2 * 4 / 3
+        alike = t.ppf(1 - AGREE * 0.01, 2) * sqrt(between + let_pass)
+        expected = exp(ITS_WEIGHT * log(A_LARGE_DAY) + (1 - ITS_WEIGHT) * log(alike))
+        assert width(apart, (-1, 0, 1)) == pytest.approx(expected)
+    # No day explains any loss: the one bound where sessions are near, the other where they are far apart.
     apart = 0.015 * sqrt(4 / 3)
     assert width(0.03, (-1, 0, 1), 0.005) == pytest.approx(DAYS_AT_MOST + DAYS_TIMES * apart)
     assert width(0.03, (-1, 0, 1), 0.05) == pytest.approx(t.ppf(0.95, 2) * apart)
+    assert width(0.30, (-1, 0, 1), 0.005) == pytest.approx(DAYS_TIMES_ALONE * 10 * apart)
     # Two that agree are as one: the noise of the runs is all. Two that do not say little of days.
     two = difference([exp(r) for r in runs], [[exp(r) for r in runs]] * 2)
     assert width(0.003, (-1, 1)) == pytest.approx(t.ppf(0.6, two.within_freedom) * sqrt(two.within))

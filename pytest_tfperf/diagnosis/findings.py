@@ -21,16 +21,14 @@ def findings(result: SweepResult, verdict: ArmVerdict) -> tuple[str, ...]:
     own_reference = result.sweep.is_own_reference(replicas)
     found = list(stragglers(result.results[result.arm_of(replicas)].runs))
     found.append("" if own_reference else above_one(verdict.figures.efficiency, replicas))
-    runs, rounds = result.paired(replicas), result.rounds_of(replicas)
-    if rounds:
-        found += () if own_reference else left_out("T(1)", rounds, runs.reference)
-        found += left_out(result.arm_of(replicas).label, rounds, runs.throughput)
+    for where, throughputs in result.throughputs_of(replicas).items():
+        found += left_out(where, throughputs)
     disturbed, repeated = result.disturbances_of(replicas), result.repeats_of(replicas)
     if disturbed:
         found.append(f"Disturbed, with every attempt: {_some(disturbed)}.")
     if repeated:
-        were = "1 run was" if len(repeated) == 1 else f"{plural(len(repeated), 'run')} were"
-        found.append(f"{were} disturbed and made again: {_some(repeated)}.")
+        runs = "1 run was" if len(repeated) == 1 else f"{plural(len(repeated), 'run')} were"
+        found.append(f"{runs} disturbed and made again: {_some(repeated)}.")
     return tuple(filter(None, found))
 
 

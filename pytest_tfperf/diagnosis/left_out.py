@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from statistics import fmean
 
 from pytest_tfperf.stats.summary import logs_of, outliers
@@ -12,21 +12,21 @@ WORTH_TELLING = 0.02
 """By how much such a run differs from the others at least, to be told: others nobody would care for."""
 
 
-def left_out(label: str, rounds: Sequence[int], throughputs: Sequence[float]) -> tuple[str, ...]:
+def left_out(label: str, throughputs: Mapping[int, float]) -> tuple[str, ...]:
     """A sentence for each run that is left out of the mean of these.
 
     Args:
         label: ``T(4)``.
-        rounds: in which the runs were made.
-        throughputs: of the runs, in examples/s.
+        throughputs: of the runs, in examples/s, by the round in which each was made.
     """
-    apart = outliers(logs_of(throughputs))
-    others = [value for place, value in enumerate(throughputs) if place not in apart]
+    runs = list(throughputs.items())
+    apart = [runs[place] for place in outliers(logs_of(list(throughputs.values())))]
+    others = [run[1] for run in runs if run not in apart]
     middle = fmean(others)
     return tuple(
-        f"Left out: {label} of round {rounds[place]}, {format_number(throughputs[place])} examples/s, is "
-        f"{format_percent(abs(throughputs[place] / middle - 1))} {'below' if throughputs[place] < middle else 'above'} "
+        f"Left out: {label} of round {number}, {format_number(value)} examples/s, is "
+        f"{format_percent(abs(value / middle - 1))} {'below' if value < middle else 'above'} "
         f"the other {plural(len(others), 'run')}, which are within {format_percent(max(others) / min(others) - 1)}."
-        for place in apart
-        if abs(throughputs[place] / middle - 1) > WORTH_TELLING
+        for number, value in apart
+        if abs(value / middle - 1) > WORTH_TELLING
     )

@@ -56,15 +56,23 @@ class SweepResult:
 
     def paired(self, replicas: int) -> PairedRuns:
         """Runs of the rounds in which every arm that the count needs was measured, at both revisions where two are."""
-        return _paired(self.rounds_of(replicas), *(self.results[arm].runs for arm in self.sweep.arms_of(replicas)))
+        return _paired(self._rounds(replicas), *(self.results[arm].runs for arm in self.sweep.arms_of(replicas)))
 
     def paired_against(self, replicas: int) -> PairedRuns | None:
         """The other revision's runs in the very rounds of `paired`; None where it did not measure the arm."""
         there = self._arms_against(replicas)
-        return _paired(self.rounds_of(replicas), *(self.against[arm].runs for arm in there)) if there else None
+        return _paired(self._rounds(replicas), *(self.against[arm].runs for arm in there)) if there else None
 
-    def rounds_of(self, replicas: int) -> list[int]:
-        """The rounds of `paired`."""
+    def throughputs_of(self, replicas: int) -> dict[str, dict[int, float]]:
+        """Examples/s by round, of `paired`'s rounds, for each arm that the count's verdict is made of, by its name."""
+        rounds = self._rounds(replicas)
+        found: dict[str, dict[int, float]] = {}
+        for where, run in self._runs_of(replicas):
+            if run.round in rounds:
+                found.setdefault(where, {})[run.round] = run.throughput
+        return found
+
+    def _rounds(self, replicas: int) -> list[int]:
         sides = [self.results[arm].runs for arm in self.sweep.arms_of(replicas)]
         sides += [self.against[arm].runs for arm in self._arms_against(replicas)]
         return [run.round for run in sides[0] if all(any(one.round == run.round for one in runs) for runs in sides)]

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_tfperf.diagnosis.findings import findings
 from pytest_tfperf.diagnosis.superlinear import above_one
+from pytest_tfperf.records.against import Opponent, Revision
 from pytest_tfperf.records.arm import Recipe, Sweep, SweepSpec
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.estimate import Estimate
@@ -78,6 +79,13 @@ def test_runs_that_are_left_out_are_told_and_with_their_rounds() -> None:
     )
     (text,) = findings(result(made(4000, 4004, 4001, 4008, 4000), made(1000, 1001, 1000, 1000, 700)), judged())
     assert text.startswith("Left out: T(1) of round 5, 700.0 examples/s, is 30.0 % below the other 4 runs")
+    # Of the other revision's runs too, where there are such.
+    there = Opponent(Revision("main", "a1b2c3d4e5"), replicas=(4,))
+    both = replace(
+        result(steady, steady), against=result(made(4000, 4004, 2800, 4008, 4000), steady).results, opponent=there
+    )
+    (text,) = findings(both, judged())
+    assert text.startswith("Left out: at main (a1b2c3d), T(4) of round 3, 2 800 examples/s")
     # A run that nobody would care for is not worth a sentence.
     assert findings(result(made(4000, 4001, 4000, 4001, 4030), steady), judged()) == ()
 

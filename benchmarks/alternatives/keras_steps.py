@@ -75,7 +75,7 @@ def _batch(workload: str, params: Mapping[str, Any], where: str) -> tuple[Any, A
             return features, tokens[:, 1:]
         size = params["image_size"]
         images = tf.random.normal([params["batch_size"], size, size, 3])
-        labels = tf.random.uniform([params["batch_size"]], 0, params["classes"], dtype=tf.int32)
+        labels = tf.random.uniform([params["batch_size"]], 0, params["classes"], dtype=tf.int64)
         return tf.cast(images, params["precision"]), labels
 
 

@@ -108,6 +108,7 @@ def _build(workload: Workload, batches: Batches) -> Built:
     def fit(features: Any, labels: Any) -> Any:
         import tensorflow as tf
 
+        features, labels = batches.as_made((features, labels))
         # Before the losses of layers are read: the forward pass makes them.
         value = loss_of(labels, forward(features))
         value = tf.reduce_mean(tf.cast(value, tf.float32))

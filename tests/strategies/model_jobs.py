@@ -9,8 +9,9 @@ from pytest_tfperf.records.task import Task
 from pytest_tfperf.strategies.optimizers import graph_optimizer
 from pytest_tfperf.workloads import cifar_records
 from pytest_tfperf.workloads import registry as workloads
+from pytest_tfperf.workloads.base import Workload
 from pytest_tfperf.workloads.batches import graph_batches
-from pytest_tfperf.workloads.building import build_in_graph
+from pytest_tfperf.workloads.building import build, build_in_graph
 
 
 def describe_models(task: Task, *, models: dict[str, tuple[str, dict[str, Any]]]) -> dict[str, Any]:
@@ -125,3 +126,30 @@ def read_records(task: Task, *, records: int, batch_size: int, batches: int, dra
         "augmented labels": {int(label) for _, label in augmented},
         "batches": [(images.numpy(), labels.numpy()) for images, labels in taken],
     }
+
+
+def whole_numbers(task: Task, *, device: str) -> dict[str, Any]:
+    """Types of the fixed batch's leaves as a step's function gets them and as the loss does, and a loss's value."""
+    import numpy as np
+    import tensorflow as tf
+
+    seen = {}
+
+    def loss(labels: Any, outputs: Any) -> Any:
+        seen.update({name: label.dtype.name for name, label in labels.items()})
+        return tf.reduce_mean(tf.square(outputs[:, 0] - tf.cast(labels["class"], tf.float32)))
+
+    class Model:
+        def __init__(self) -> None:
+            self.trainable_variables = (tf.Variable([[2.0]]),)
+
+        def __call__(self, features: Any) -> Any:
+            return tf.matmul(features, self.trainable_variables[0])
+
+    labels = {"class": np.array([2, 5], np.int32), "long": np.array([1, 2], np.int64), "weight": np.ones(2, np.float32)}
+    made = Workload(Model(), loss, (np.array([[1.0], [2.0]], np.float32), labels))
+    tf.config.set_soft_device_placement(True)  # a GPU that is not here is the CPU
+    built = build(made, device)
+    step = tf.function(lambda: built.loss(*built.batches.next()), jit_compile=True, autograph=False)
+    kept = {name: label.dtype.name for name, label in built.batches.next()[1].items()}
+    return {"loss": float(step()), "kept": kept, "used": seen}

@@ -23,7 +23,9 @@ FLAGS = (
     # Whole programs, as executables: `jit_compile` functions and auto-clusters, on CPUs and GPUs.
     CacheFlag("TF_XLA_FLAGS", "tf_xla_persistent_cache_directory", "programs"),
     # Which kernel is the fastest for a part of a program, as tried on the GPU: programs that differ share parts.
+    # TensorFlow 2.21 takes the second flag for it and leaves the first unused, others the other way round.
     CacheFlag("XLA_FLAGS", "xla_gpu_per_fusion_autotune_cache_dir", "autotuning"),
+    CacheFlag("XLA_FLAGS", "xla_gpu_experimental_autotuner_cache_dir", "autotuning"),
 )
 """Each result is a file of its own, written under another name first, so that tasks may compile at the same time."""
 
@@ -31,12 +33,14 @@ FLAGS = (
 def cache_environ(environ: Mapping[str, str], folder: Path, flags: Iterable[CacheFlag]) -> dict[str, str]:
     """The variables to set so that XLA keeps its results in `folder`; what is in `environ` stays, and wins.
 
-    A variable that names a file of flags is left alone, as nothing can be added to it.
+    A variable that names a file of flags is left alone, as nothing can be added to it. So is a kind of result for which
+    the user has set either flag.
     """
     added: dict[str, str] = {}
+    users = {flag.folder for flag in FLAGS if flag.name in environ.get(flag.variable, "")}
     for flag in flags:
         before = added.get(flag.variable, environ.get(flag.variable, "")).strip()
-        if flag.name in before or (before and not before.startswith("-")):
+        if flag.folder in users or (before and not before.startswith("-")):
             continue
         # In quotes, as the folder for temporary files may have a space in its name. Last come those of the user.
         added[flag.variable] = f"--{flag.name}='{folder / flag.folder}' {before}".strip()

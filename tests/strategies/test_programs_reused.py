@@ -55,7 +55,7 @@ def test_a_flag_that_xla_does_not_know_ends_a_trial_and_no_task(
     launcher: ClusterLauncher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What another version of TensorFlow would make of ours."""
-    known, _ = compile_cache.FLAGS
+    known = compile_cache.FLAGS[0]
     unknown = compile_cache.CacheFlag("XLA_FLAGS", "xla_no_such_flag", "autotuning")
     monkeypatch.setattr(compile_cache, "FLAGS", (known, unknown))
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tfperf.cluster.compile_cache import FLAGS, CompileCache, cache_environ
 
-PROGRAMS, AUTOTUNING = (flag.name for flag in FLAGS)
+PROGRAMS, AUTOTUNING, NEWER = (flag.name for flag in FLAGS)
 
 
 class TensorFlow:
@@ -25,13 +25,13 @@ class TensorFlow:
         return all(name in self.known for name in given)
 
 
-def test_both_flags_in_one_trial(tmp_path: Path) -> None:
-    tensorflow = TensorFlow(PROGRAMS, AUTOTUNING)
+def test_all_flags_in_one_trial(tmp_path: Path) -> None:
+    tensorflow = TensorFlow(PROGRAMS, AUTOTUNING, NEWER)
     cache = CompileCache(tmp_path / "cache")
     added = cache.environ({}, tensorflow)
     assert added == {
         "TF_XLA_FLAGS": f"--{PROGRAMS}='{tmp_path}/cache/programs'",
-        "XLA_FLAGS": f"--{AUTOTUNING}='{tmp_path}/cache/autotuning'",
+        "XLA_FLAGS": f"--{NEWER}='{tmp_path}/cache/autotuning' --{AUTOTUNING}='{tmp_path}/cache/autotuning'",
     }
     assert cache.environ({}, tensorflow) == added
     assert len(tensorflow.trials) == 1
@@ -41,6 +41,8 @@ def test_both_flags_in_one_trial(tmp_path: Path) -> None:
 def test_a_flag_that_tensorflow_does_not_know_is_never_set(tmp_path: Path) -> None:
     assert set(CompileCache(tmp_path / "a").environ({}, TensorFlow(PROGRAMS))) == {"TF_XLA_FLAGS"}
     assert set(CompileCache(tmp_path / "b").environ({}, TensorFlow(AUTOTUNING))) == {"XLA_FLAGS"}
+    older = CompileCache(tmp_path / "older").environ({}, TensorFlow(PROGRAMS, AUTOTUNING))
+    assert older["XLA_FLAGS"] == f"--{AUTOTUNING}='{tmp_path}/older/autotuning'"
     assert CompileCache(tmp_path / "c").environ({}, TensorFlow()) == {}
 
 
@@ -55,8 +57,12 @@ def test_flags_of_the_user_that_end_a_task_end_it_without_ours(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("own", "expected"),
     [
-        ("--xla_dump_to=/x", f"--{AUTOTUNING}='/cache/autotuning' --xla_dump_to=/x"),
+        (
+            "--xla_dump_to=/x",
+            f"--{NEWER}='/cache/autotuning' --{AUTOTUNING}='/cache/autotuning' --xla_dump_to=/x",
+        ),
         (f"--{AUTOTUNING}=/mine", None),
+        (f"--{NEWER}=/mine", None),
         (f"--{AUTOTUNING}=", None),
         ("/a/file/of/flags", None),
     ],

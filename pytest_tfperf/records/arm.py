@@ -12,6 +12,10 @@ Device = Literal["cpu", "gpu"]
 Scalar = str | int | float | bool | None
 Role = Literal["measured", "reference", "versus"]
 
+ADDED_LATER: Mapping[str, Scalar] = {"strategy.pack_variables": False}
+"""What a definition leaves out: settings that came after baselines were saved, at the value that means what there was
+before, so that these baselines still hold."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -42,7 +46,7 @@ class Recipe:
                 facts[f"{prefix}.{key}"] = (
                     value if isinstance(value, (str, int, float, bool, type(None))) else repr(value)
                 )
-        return facts
+        return {key: value for key, value in facts.items() if key not in ADDED_LATER or value != ADDED_LATER[key]}
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,8 @@ class SweepSpec:
             return self.versus.strategy if self.versus else ""
         own, other = self.recipe.definition, self.versus.definition
         changed = [key for key in {**other, **own} if own.get(key) != other.get(key) and "hosts" not in key]
-        return " ".join(f"{key.rpartition('.')[2]}={other.get(key, 'none')}" for key in changed) or "other hosts"
+        given = {**ADDED_LATER, **other}
+        return " ".join(f"{key.rpartition('.')[2]}={given.get(key, 'none')}" for key in changed) or "other hosts"
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,17 @@ from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Scalar
 from pytest_tfperf.strategies.facts import variable_facts
 from pytest_tfperf.strategies.optimizers import FusedUpdates
+from pytest_tfperf.strategies.packing import Packing
 from pytest_tfperf.workloads.building import Built
 
 
-def gradient_function(built: Built, *, xla: bool, pack: bool) -> Callable[[Any, Any], tuple[Any, Any]]:
+def gradient_function(
+    built: Built, *, xla: bool, pack: bool, packing: Packing | None = None
+) -> Callable[[Any, Any], tuple[Any, Any]]:
     """A `tf.function` from (features, labels) to the loss and the gradients, still times the loss scale.
 
-    Gradients come as a list in the order of the variables, or packed: one float32 vector of them all.
+    Gradients come as a list in the order of the variables, or packed: one float32 vector of them all. `packing` is what
+    the variables were made with, if they are slices.
     """
     import tensorflow as tf
 
@@ -27,6 +31,8 @@ def gradient_function(built: Built, *, xla: bool, pack: bool) -> Callable[[Any, 
         # Zero: a variable that this loss does not reach gets a gradient too, so that shapes are always the same.
         found = tape.gradient(scaled, built.parts, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         dense = [tf.convert_to_tensor(gradient) for gradient in found]
+        if packing is not None:
+            packing.updates()  # moving averages
         if pack:
             return loss, tf.concat([tf.reshape(tf.cast(gradient, tf.float32), [-1]) for gradient in dense], axis=0)
         return loss, dense

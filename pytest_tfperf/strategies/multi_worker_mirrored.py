@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from pytest_tfperf.errors import MeasurementError, UsageError
@@ -17,6 +18,7 @@ from pytest_tfperf.strategies.eager_step import (
     update_function,
 )
 from pytest_tfperf.strategies.optimizers import FusedUpdates
+from pytest_tfperf.strategies.packing import Packing
 from pytest_tfperf.workloads.base import WorkloadDefinition
 from pytest_tfperf.workloads.building import build, recipe
 
@@ -30,11 +32,16 @@ class MultiWorkerMirrored:
     reduces one tensor of all gradients, not one for each variable: at 4 H100s ResNet-50 scaled to 89.5 %
     packed and to 86 % as a list. `steps_per_call` puts so many steps into one call of a `tf.function` (Keras calls that
     steps_per_execution): the host waits for each all-reduce, and what Python and the call itself take would be added to
-    every step. Collective and compiled code cannot share a function here: XLA refuses it across processes.
+    every step. `pack_variables` makes the model's variables slices of one: a compiled function then takes a handful of
+    arguments where it took hundreds, each of which costs the host some microseconds while the GPU waits for the call;
+    for models whose variables are made before they are used. Collective and compiled code cannot share a function here:
+    XLA refuses it across processes.
     """
 
     name = "multi_worker_mirrored"
-    options: Mapping[str, Scalar] = {"communication": "auto", "pack_gradients": True, "steps_per_call": 1}
+    options: Mapping[str, Scalar] = {
+        "communication": "auto", "pack_gradients": True, "pack_variables": False, "steps_per_call": 1,
+    }  # fmt: skip
     synchronous = True
     updates_are_global = False
     measured_job = "worker"
@@ -67,11 +74,14 @@ class MultiWorkerMirrored:
         task.phase("building")
         xla, pack = bool(params["xla"]), bool(options["pack_gradients"])
         make = recipe(workload, params)
-        with strategy.scope():
+        packing = Packing(1) if options["pack_variables"] else None
+        with strategy.scope(), tf.variable_creator_scope(packing.create) if packing else nullcontext():
             built = build(make(), where)
-        local = [strategy.experimental_local_results(variable)[0] for variable in built.variables]
+            if packing:
+                packing.complete()
+        local = [strategy.experimental_local_results(variable)[0] for variable in built.parts]
         updates = FusedUpdates(workload.optimizer, local, where)
-        gradients = gradient_function(built, xla=xla, pack=pack)
+        gradients = gradient_function(built, xla=xla, pack=pack, packing=packing)
         divisor = built.loss_scale * strategy.num_replicas_in_sync
         update = update_function(updates, local, xla=xla, packed=pack, divisor=divisor)
 

@@ -1,13 +1,16 @@
-"""Many variables as slices of a few large ones, so that as many bytes cross in few transfers.
+"""Many variables as slices of a few large ones, so that as much is done with them in few operations.
 
 TensorFlow sends every variable that lies on a parameter server in a transfer of its own, and each gradient back in
-another. A network of hundreds of small variables then waits for round trips, not for bytes: packed, it does not.
+another. A network of hundreds of small variables then waits for round trips, not for bytes: packed, it does not. A
+compiled function takes each of its variables as an argument, which costs the host some microseconds a call, in which a
+GPU that waits for the call does nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pytest_tfperf.strategies.variable_like import VariableLike, register
 
@@ -17,7 +20,7 @@ Creator = Callable[..., Any]
 class Slice(VariableLike):
     """A part of a flat variable. One that is not trained may be written once a step, by the difference to it."""
 
-    why = "a slice of a larger one (placement='packed')"
+    why = "a slice of a larger one (placement='packed', pack_variables=True)"
     is_slice = True
     """Of the variable in `variables`, which others have their parts of too."""
 
@@ -48,7 +51,7 @@ class Slice(VariableLike):
 
 
 class _Flat:
-    """A variable with its slices, read once."""
+    """A variable with its slices, read once in a graph: in a session's, or in that of each function."""
 
     def __init__(self, slices: Sequence[Slice], make: Creator, kwargs: dict[str, Any]) -> None:
         import tensorflow as tf
@@ -57,18 +60,36 @@ class _Flat:
         self.deltas: dict[int, Any] = {}
         initial = tf.concat([tf.reshape(each.initial, [-1]) for each in slices], axis=0)
         self.variable = make(**{**kwargs, "initial_value": initial, "name": "packed", "shape": None})
-        sizes = [int(each.shape.num_elements()) for each in slices]
-        pieces = tf.split(self.variable.value(), sizes)
-        self._values = {id(each): tf.reshape(piece, each.shape) for each, piece in zip(slices, pieces, strict=True)}
+        self._in_functions: WeakKeyDictionary[Any, Mapping[int, Any]] = WeakKeyDictionary()
+        self._in_session = None if tf.compat.v1.executing_eagerly_outside_functions() else self._values()
 
-    def read(self, part: Slice) -> Any:
-        return self._values[id(part)]
-
-    def update(self) -> Any:
+    def _values(self) -> Mapping[int, Any]:
         import tensorflow as tf
 
+        # One split, whose gradient is one concatenation.
+        sizes = [int(each.shape.num_elements()) for each in self._slices]
+        pieces = tf.split(self.variable.value(), sizes)
+        return {id(each): tf.reshape(piece, each.shape) for each, piece in zip(self._slices, pieces, strict=True)}
+
+    def read(self, part: Slice) -> Any:
+        import tensorflow as tf
+
+        if self._in_session is not None:
+            return self._in_session[id(part)]
+        if tf.executing_eagerly():
+            return self._values()[id(part)]
+        graph = tf.compat.v1.get_default_graph()
+        if graph not in self._in_functions:
+            self._in_functions[graph] = self._values()
+        return self._in_functions[graph][id(part)]
+
+    def update(self) -> Any:
+        """Write what was assigned to slices since the last call."""
+        import tensorflow as tf
+
+        deltas, self.deltas = self.deltas, {}
         zero = {id(each): tf.zeros([int(each.shape.num_elements())], each.dtype) for each in self._slices}
-        parts = [tf.reshape(self.deltas.get(id(each), zero[id(each)]), [-1]) for each in self._slices]
+        parts = [tf.reshape(deltas.get(id(each), zero[id(each)]), [-1]) for each in self._slices]
         return self.variable.assign_sub(tf.concat(parts, axis=0), read_value=False)
 
 
@@ -122,7 +143,7 @@ class Packing:
                     self._flats.update({id(part): flat for part in share})
 
     def updates(self) -> list[Any]:
-        """Operations that write, in every step, what was assigned to slices."""
+        """Operations that write, in every step, what was assigned to slices; inside of the function that assigned."""
         flats = {id(flat): flat for flat in self._flats.values()}
         return [flat.update() for flat in flats.values() if flat.deltas]
 

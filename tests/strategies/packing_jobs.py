@@ -66,3 +66,27 @@ def train_with_state(task: Task, *, steps: int, **options: Any) -> dict[str, Any
         "updates": step.updates(),
         "facts": dict(step.facts()),
     }
+
+
+def train_in_functions(task: Task, *, steps: int, **options: Any) -> dict[str, Any]:
+    """The same of a rank of `multi_worker_mirrored` with XLA; weights and moving averages as the model has them."""
+    import tensorflow as tf
+
+    chosen, definition = strategies.get("multi_worker_mirrored"), workloads.get("fixed_norm")
+    params = {**workloads.resolve_params(definition, {}), "xla": True}
+    ranks = len(task.cluster["worker"])
+    step: Any = chosen.build(task, definition, params, strategies.resolve_options(chosen, options), "cpu", ranks)
+    losses = []
+    for _ in range(steps // step.steps_per_call):
+        step.run()
+        losses.append(step.wait())
+    model = latest["model"]
+    found = {
+        "losses": losses,
+        "weights": [tf.convert_to_tensor(variable).numpy() for variable in model.trainable_variables],
+        "state": [tf.convert_to_tensor(variable).numpy() for variable in model.state],
+        "updates": step.updates(),
+        "arguments": len(step.weights()),
+    }
+    step.close()
+    return found

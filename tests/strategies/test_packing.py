@@ -11,7 +11,7 @@ from pytest_tfperf.records.task import Layout, TaskId
 from tests.strategies.harness import run_tasks
 from tests.strategies.jobs import train
 from tests.strategies.linear_reference import train_by_hand
-from tests.strategies.packing_jobs import train_with_state
+from tests.strategies.packing_jobs import train_in_functions, train_with_state
 from tests.strategies.small_workloads import linear_data
 
 WORKERS = [TaskId("worker", 0), TaskId("worker", 1)]
@@ -63,3 +63,20 @@ def test_updates_of_two_asynchronous_workers_are_all_counted() -> None:
     results = run_tasks(Layout(2, ps=1), train, steps=STEPS, **options)
     assert [results[worker]["updates"] for worker in WORKERS] == [2 * STEPS, 2 * STEPS]
     assert results[WORKERS[0]]["losses"][-1] < results[WORKERS[0]]["losses"][0]
+
+
+@pytest.mark.parametrize("steps_per_call", [1, 3])
+def test_a_compiled_step_takes_one_variable_for_many_and_trains_the_same(steps_per_call: int) -> None:
+    whole = run_tasks(Layout(2), train_in_functions, steps=STEPS, steps_per_call=steps_per_call)
+    packed = run_tasks(Layout(2), train_in_functions, steps=STEPS, steps_per_call=steps_per_call, pack_variables=True)
+    for worker in WORKERS:
+        one, other = packed[worker], whole[worker]
+        np.testing.assert_allclose(one["losses"], other["losses"], rtol=1e-4)
+        for kind in ("weights", "state"):
+            assert [each.shape for each in one[kind]] == [each.shape for each in other[kind]]
+            for mine, theirs in zip(one[kind], other[kind], strict=True):
+                np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=1e-5)
+        assert (one["state"][0] != 0).all()
+        assert one["updates"] == other["updates"] == STEPS
+        assert (one["arguments"], other["arguments"]) == (1, 4)
+    assert whole[WORKERS[0]]["losses"][-1] < 0.8 * whole[WORKERS[0]]["losses"][0]

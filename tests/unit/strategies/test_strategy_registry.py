@@ -30,6 +30,7 @@ def test_options_are_complete_and_checked() -> None:
     assert resolve_options(get("multi_worker_mirrored"), {}) == {
         "communication": "auto",
         "pack_gradients": True,
+        "pack_variables": False,
         "steps_per_call": 1,
     }
     with pytest.raises(

@@ -1,0 +1,26 @@
+"""What a recipe's definition says, by which a baseline holds or does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pytest_tfperf.records.arm import Recipe, Scalar, SweepSpec
+
+OLDER: Mapping[str, Scalar] = {"communication": "auto", "pack_gradients": True, "steps_per_call": 1}
+RING = "multi_worker_mirrored"
+
+
+def test_a_setting_that_came_later_changes_a_definition_only_where_it_is_used() -> None:
+    before = Recipe(RING, OLDER)
+    assert Recipe(RING, {**OLDER, "pack_variables": False}).definition == before.definition
+    assert Recipe(RING, {**OLDER, "pack_variables": True}).definition == {
+        **before.definition,
+        "strategy.pack_variables": True,
+    }
+
+
+def test_arms_that_differ_in_such_a_setting_are_told_apart_by_it() -> None:
+    without, packed = (Recipe(RING, {**OLDER, "pack_variables": used}) for used in (False, True))
+    single = Recipe("single")
+    assert SweepSpec("t", "w", packed, single, (2,), "cpu", versus=without).against == "pack_variables=False"
+    assert SweepSpec("t", "w", without, single, (2,), "cpu", versus=packed).against == "pack_variables=True"

@@ -75,11 +75,10 @@ def _compete(options: argparse.Namespace) -> dict[str, dict[str, list[Outcome]]]
                 )
                 outcome = run_in_process(entry, options.timeout)
                 runs.append(outcome)
+                if options.json:  # after each, so that a program that is cut off loses nothing
+                    options.json.write_text(json.dumps(_as_json(found, params), indent=1) + "\n")
                 said = outcome.problem or f"{format_number(outcome.examples_per_second)} examples/s"
                 print(f"{name}, round {number}, {contestant}: {said}", flush=True)
-        if options.json:
-            # After each workload, so that one that is cut off loses nothing of those before it.
-            options.json.write_text(json.dumps(_as_json(found, params), indent=1) + "\n")
         given = ", ".join(f"{key}={value}" for key, value in params[name].items())
         cost = get(name).cost_of(params[name])
         print(f"\n{name} ({given}), {options.device}, {options.rounds} rounds")

@@ -1,6 +1,7 @@
-"""One run of one contestant, in a process of its own: ``python -m benchmarks.alternatives.contestant FILE``.
+"""One run of one contestant, in a process of its own: ``python -m benchmarks.alternatives.contestant FILE PARENT``.
 
-FILE holds the task as JSON (see `Entry`), and afterwards what came of it.
+FILE holds the task as JSON (see `Entry`), and afterwards what came of it; PARENT is the number of the process that
+started this one, with which it ends.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchmarks.alternatives.contests import OURS
+from pytest_tfperf.cluster.process import die_with_parent
 from pytest_tfperf.records.arm import Device
 
 _MODULES = {"tf-models": "official"}
@@ -77,6 +79,7 @@ def run(entry: Entry) -> Outcome:
 
 def main() -> None:
     path = Path(sys.argv[1])
+    die_with_parent(int(sys.argv[2]))
     entry = Entry(**cast("dict[str, Any]", json.loads(path.read_text())))
     try:
         outcome = run(entry)

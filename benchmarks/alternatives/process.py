@@ -18,14 +18,17 @@ _LOG_TAIL = 300
 
 
 def run_in_process(entry: Entry, timeout: float) -> Outcome:
-    """What came of the entry; one that takes longer than `timeout` seconds is killed with all that it started."""
+    """What came of the entry; one that takes longer than `timeout` seconds is killed with all that it started.
+
+    So is one whose asker ends, however that comes.
+    """
     with tempfile.TemporaryDirectory() as folder:
         task, log = Path(folder, "task.json"), Path(folder, "log")
         task.write_text(json.dumps(asdict(entry)))
         environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2")}
         if entry.device == "cpu":
             environment["CUDA_VISIBLE_DEVICES"] = "-1"
-        command = [sys.executable, "-m", "benchmarks.alternatives.contestant", str(task)]
+        command = [sys.executable, "-m", "benchmarks.alternatives.contestant", str(task), str(os.getpid())]
         with log.open("wb") as file:
             process = subprocess.Popen(
                 command, stdout=file, stderr=file, stdin=subprocess.DEVNULL, env=environment, start_new_session=True

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped, unused-ignore]
@@ -36,3 +40,16 @@ def test_ours_and_another_on_a_cpu(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert other["parameters"] == ours["parameters"] or other["problem"] == "not installed: no module 'keras_hub'"
     text = capfd.readouterr().out
     assert "keras_hub loop" in text.split("contestant", 1)[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_contest_that_is_ended_leaves_nobody_on_the_device(number: int) -> None:
+    command = [sys.executable, "-m", "benchmarks.alternatives", "--tiny", "--workloads", "gpt2", "--warmup", "600"]
+    with psutil.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as contest:
+        while not (contestants := contest.children(recursive=True)):
+            time.sleep(0.01)
+        contest.send_signal(number)
+        assert contest.wait(60) == -number
+        gone, alive = psutil.wait_procs(contestants, 60)
+        assert len(gone) >= 1
+        assert not alive

@@ -62,6 +62,7 @@ def test_000_remedied_resnet152(tfperf: Measured) -> None:
     tfperf.check()
 
 
+@pytest.mark.gate
 @pytest.mark.gpu
 @pytest.mark.tfperf(
     "alexnet", strategy="multi_worker_mirrored", replicas=[2, 4, 8], batch_size=256, tolerance=0.10,

@@ -30,6 +30,7 @@ def test_002_without_servers(tfperf: Measured) -> None:
     tfperf.check()
 
 
+@pytest.mark.gate
 @pytest.mark.gpu
 @pytest.mark.tfperf(
     "mlp", strategy="multi_worker_mirrored", replicas=[2, 4], tolerance=0.15, versus="ps_async", min_speedup=20

@@ -7,6 +7,7 @@ import pytest
 from pytest_tfperf.fixtures import Measured
 
 
+@pytest.mark.gate
 @pytest.mark.gpu
 @pytest.mark.tfperf(
     "gpt2",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -54,6 +55,19 @@ def missing_links(item: pytest.Item) -> str:
     if not any(recipe.link for recipe in (spec.recipe, spec.versus) if recipe):
         return ""
     return item.config.stash[SESSION].launcher.links_unavailable()
+
+
+def other_than_largest(items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    """Items of another replica count than the largest of their test that can run here.
+
+    None of a test that cannot run at all, so that it is skipped with its reason.
+    """
+    largest: dict[str, int] = {}
+    measured = [(item, item.stash[ARM][0].test, item.stash[ARM][1]) for item in items if ARM in item.stash]
+    for item, test, replicas in measured:
+        if item.get_closest_marker("skip") is None:
+            largest[test] = max(largest.get(test, 0), replicas)
+    return {item for item, test, replicas in measured if test in largest and replicas != largest[test]}
 
 
 def add_benchmark_timer(item: pytest.Item) -> None:

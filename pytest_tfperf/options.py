@@ -56,6 +56,11 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="SECONDS",
         help="time the session should take at most: each test gets an even share of it, and two rounds in any case",
     )
+    group.addoption(
+        "--tfperf-largest",
+        action="store_true",
+        help="of each test, run the largest replica count alone that this machine has the devices for",
+    )
     group.addoption("--tfperf-baselines", metavar="DIR", help="folder of the baselines (default: ROOTDIR/baselines)")
     group.addoption(
         "--tfperf-tolerance", type=float, metavar="FRACTION", help="largest loss that is no regression (default: 0.03)"

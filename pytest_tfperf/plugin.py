@@ -21,6 +21,7 @@ from pytest_tfperf.items import (
     device_of,
     missing_gpus,
     missing_links,
+    other_than_largest,
     sweep_key,
 )
 from pytest_tfperf.report.progress import TerminalProgress
@@ -109,7 +110,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(trylast=True)  # What -m and -k deselect needs no devices.
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         try:
             reason = missing_gpus(item, item.stash[ARM][1] if ARM in item.stash else None)
@@ -118,6 +119,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         reason = reason or missing_links(item)
         if reason:
             item.add_marker(pytest.mark.skip(reason=reason))
+    if config.option.tfperf_largest:
+        others = other_than_largest(items)
+        config.hook.pytest_deselected(items=[item for item in items if item in others])
+        items[:] = [item for item in items if item not in others]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

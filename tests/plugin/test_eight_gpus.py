@@ -34,15 +34,16 @@ class Planned:
 
 
 def on_machine(
-    count: int, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    count: int, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, marks: str = "gpu", *options: str
 ) -> tuple[Planned, list[str], str]:
     gpus = tuple(Gpu(f"GPU-{number}", "NVIDIA H100 80GB HBM3", f"GPU-{number}") for number in range(count))
     for module in (items, session):
         monkeypatch.setattr(module, "visible_gpus", lambda: gpus)
     planned = Planned()
     result = pytester.runpytest_inprocess(
-        str(PERF_TESTS), "-m", "gpu", "-p", "no:cacheprovider", "--rootdir", str(PERF_TESTS.parent), plugins=[planned]
-    )
+        str(PERF_TESTS), "-m", marks, "-p", "no:cacheprovider", "--rootdir", str(PERF_TESTS.parent), *options,
+        plugins=[planned],
+    )  # fmt: skip
     return planned, [gpu.identifier for gpu in gpus], result.stdout.str()
 
 
@@ -81,3 +82,23 @@ def test_four_gpus_leave_out_what_needs_eight_and_say_so(
         for item in planned.items
         if ARM in item.stash and item.stash[ARM][1] <= 4
     )
+
+
+def test_the_nightly_gate_has_the_largest_count_alone_of_a_test_a_model(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned, _, output = on_machine(4, pytester, monkeypatch, "gpu and gate", "--tfperf-largest")
+    selected = [item.stash[ARM][:2] for item in planned.items]
+    assert [replicas for _, replicas in selected] == [4, 4, 4, 4]
+    assert {spec.workload for spec, _ in selected} == {"alexnet", "gpt2", "mlp", "resnet50"}
+    assert not planned.skipped
+    arms = sum(len(set(sweep.arms)) for sweep in plan_sweeps(selected).values())
+    assert arms == 10  # of 119 that four GPUs can run
+    assert "4 sweeps, about" in output
+
+
+def test_of_a_test_that_cannot_run_at_all_every_count_is_skipped_with_its_reason(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned, _, _ = on_machine(0, pytester, monkeypatch, "gpu and gate", "--tfperf-largest")
+    assert len(planned.skipped) == len(planned.items) == 13

@@ -10,6 +10,7 @@ from pytest_tfperf.comparison import floors as floor_rules
 from pytest_tfperf.comparison.chances import Errors, errors_at
 from pytest_tfperf.comparison.effect import compare_arm, figures
 from pytest_tfperf.comparison.floors import Floor, judge_floor
+from pytest_tfperf.comparison.odd_run import odd_rounds, without
 from pytest_tfperf.comparison.outlook import may_alarm, may_be_assured
 from pytest_tfperf.comparison.together import together
 from pytest_tfperf.config import ComparisonPolicy
@@ -81,14 +82,22 @@ def judge_arm(
         different = _differences(definition, baseline.definition)
         reasons.append(f"{held_against} measured something else: " + "; ".join(different))
     else:
-        comparisons = compare_arm(runs, known, against, arm.label, tolerance, errors, own_reference=own_reference)
-        metrics = together(tuple(judge_metric(each, tolerance) for each in comparisons))
+
+        def of(these: PairedRuns, others: PairedRuns | None) -> tuple[MetricVerdict, ...]:
+            found = compare_arm(these, known, others, arm.label, tolerance, errors, own_reference=own_reference)
+            return together(tuple(judge_metric(each, tolerance) for each in found))
+
+        metrics = of(runs, against)
         verdict = next(
             each for each in _SEVERITY if any(metric.verdict is each and not metric.excused for metric in metrics)
         )
         reasons += [metric.reason for metric in metrics if metric.reason]
         if not look.last:
             hope = verdict is Verdict.INCONCLUSIVE and _hope(metrics, look, last)
+            if verdict is Verdict.INCONCLUSIVE and not hope and (odd := odd_rounds(runs, known, look)):
+                # Those runs may be left out later, so they take no hope away.
+                there = without(against, odd) if against is not None else None
+                hope = len(odd) == len(runs.throughput) or _hope(of(without(runs, odd), there), look, last)
             # Nothing is lost, but it seems faster, which the first looks cannot show: worth the rounds that say so.
             hope |= verdict is Verdict.UNCHANGED and any(_seems_faster(metric) for metric in metrics)
     for open_or_missed in (Verdict.INCONCLUSIVE, Verdict.REGRESSED):

@@ -18,9 +18,9 @@ RESOLUTION = 1e-6
 _RUNS_PER_TRIMMED = 8
 """One run at each end is left out of the mean for each eight: of fewer, none can be spared."""
 
-_RUNS_PER_OUTLIER = 5
+RUNS_PER_OUTLIER = 5
 """Of so many runs one may be an outlier: fewer do not tell which of them is one."""
-_GAP = 3
+GAP = 3
 """By how much the gap to an outlier is wider than all other runs are apart. For one of five that is Dixon's criterion
 at a chance of about 3 %: gap over range above 3/4, where his table has 0.71 at 5 % and 0.82 at 1 %."""
 
@@ -64,11 +64,11 @@ def outliers(logs: Sequence[float]) -> tuple[int, ...]:
     Statistics 21 (1950), compares the gap to an extreme value with the range in the same way.
     """
     order = sorted(range(len(logs)), key=logs.__getitem__)
-    for count in range(len(logs) // _RUNS_PER_OUTLIER, 0, -1):
+    for count in range(len(logs) // RUNS_PER_OUTLIER, 0, -1):
         for inner, far in ((order[:-count], order[-count]), (order[count:], order[count - 1])):
             low, high = logs[inner[0]], logs[inner[-1]]
             gap = max(low - logs[far], logs[far] - high)
-            if gap > _GAP * max(high - low, RESOLUTION):
+            if gap > GAP * max(high - low, RESOLUTION):
                 return tuple(sorted(set(order) - set(inner)))
     return ()
 

@@ -20,7 +20,7 @@ _RUNS_PER_TRIMMED = 8
 
 RUNS_PER_OUTLIER = 5
 """Of so many runs one may be an outlier: fewer do not tell which of them is one."""
-GAP = 3
+_GAP = 3
 """By how much the gap to an outlier is wider than all other runs are apart. For one of five that is Dixon's criterion
 at a chance of about 3 %: gap over range above 3/4, where his table has 0.71 at 5 % and 0.82 at 1 %."""
 
@@ -63,13 +63,24 @@ def outliers(logs: Sequence[float]) -> tuple[int, ...]:
     and without this it would leave the five undecided whatever they show. W. J. Dixon, Annals of Mathematical
     Statistics 21 (1950), compares the gap to an extreme value with the range in the same way.
     """
+    counts = range(len(logs) // RUNS_PER_OUTLIER, 0, -1)
+    return next(filter(None, (apart(logs, count) for count in counts)), ())
+
+
+def apart(logs: Sequence[float], count: int, least: float = RESOLUTION) -> tuple[int, ...]:
+    """Places of the `count` lowest or highest logs where these are far from all others; none where neither are.
+
+    Far is a gap of `_GAP` times what the others are apart, which counts as `least` where it is less. Where both ends
+    are far, as with two logs, the lower one is given.
+    """
     order = sorted(range(len(logs)), key=logs.__getitem__)
-    for count in range(len(logs) // RUNS_PER_OUTLIER, 0, -1):
-        for inner, far in ((order[:-count], order[-count]), (order[count:], order[count - 1])):
-            low, high = logs[inner[0]], logs[inner[-1]]
-            gap = max(low - logs[far], logs[far] - high)
-            if gap > GAP * max(high - low, RESOLUTION):
-                return tuple(sorted(set(order) - set(inner)))
+    if count >= len(order):
+        return ()
+    for inner, far in ((order[count:], order[count - 1]), (order[:-count], order[-count])):
+        low, high = logs[inner[0]], logs[inner[-1]]
+        gap = max(low - logs[far], logs[far] - high)
+        if gap > _GAP * max(high - low, least):
+            return tuple(sorted(set(order) - set(inner)))
     return ()
 
 

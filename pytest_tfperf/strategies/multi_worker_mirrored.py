@@ -33,8 +33,8 @@ class MultiWorkerMirrored:
     packed and to 86 % as a list. `steps_per_call` puts so many steps into one call of a `tf.function` (Keras calls that
     steps_per_execution): the host waits for each all-reduce, and what Python and the call itself take would be added to
     every step. `pack_variables` makes the model's variables slices of one: a compiled function then takes a handful of
-    arguments where it took hundreds, each of which costs the host some microseconds while the GPU waits for the call;
-    for models whose variables are made before they are used. Collective and compiled code cannot share a function here:
+    arguments where it took hundreds, each of which costs the host some microseconds while the GPU waits for the call.
+    Keras models too; one that makes a layer's variables as it first uses them is packed layer by layer. Collective and compiled code cannot share a function here:
     XLA refuses it across processes.
     """
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from pytest_tfperf.errors import UsageError
 from pytest_tfperf.strategies.variable_like import VariableLike, register
 
 Creator = Callable[..., Any]
@@ -38,14 +39,17 @@ class Slice(VariableLike):
     def read(self) -> Any:
         return self._packing.flat_of(self).read(self)
 
-    def assign_sub(self, delta: Any, read_value: bool = True) -> Any:
-        """Subtract in every step; what does it is in `Packing.updates`."""
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtract in every step; what does it is in `Packing.updates`. Gives the new value."""
         import tensorflow as tf
 
-        self._packing.flat_of(self).deltas[id(self)] = tf.convert_to_tensor(delta)
-        return tf.no_op()
+        change = tf.convert_to_tensor(delta)
+        self._packing.flat_of(self).deltas[id(self)] = change
+        return self.read() - change
 
-    def assign(self, value: Any, read_value: bool = True) -> Any:
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """The same for a new value. In between another worker's change is kept, where a whole variable loses it."""
         return self.assign_sub(self.read() - value)
 
@@ -84,10 +88,21 @@ class _Flat:
         return self._in_functions[graph][id(part)]
 
     def update(self) -> Any:
-        """Write what was assigned to slices since the last call."""
+        """Write what was assigned to slices since the last call.
+
+        Raises:
+            UsageError: it was assigned in a graph of its own, such as that of a condition.
+        """
         import tensorflow as tf
 
         deltas, self.deltas = self.deltas, {}
+        here = tf.compat.v1.get_default_graph()
+        for each in self._slices:
+            if getattr(deltas.get(id(each)), "graph", here) is not here:
+                raise UsageError(
+                    f"Variable {each.name!r} is {each.why}, and is written inside a condition, a loop or a tf.function "
+                    "of the model, from where a slice cannot be: leave its variables unpacked."
+                )
         zero = {id(each): tf.zeros([int(each.shape.num_elements())], each.dtype) for each in self._slices}
         parts = [tf.reshape(deltas.get(id(each), zero[id(each)]), [-1]) for each in self._slices]
         return self.variable.assign_sub(tf.concat(parts, axis=0), read_value=False)
@@ -115,7 +130,9 @@ class Packing:
             return next_creator(**kwargs)
         register()
         initial = kwargs["initial_value"]
-        value = tf.convert_to_tensor(initial() if callable(initial) else initial, dtype=kwargs.get("dtype"))
+        # Out of the graph in which tf_keras looks what shapes its layers give.
+        with tf.init_scope():
+            value = tf.convert_to_tensor(initial() if callable(initial) else initial, dtype=kwargs.get("dtype"))
         if not value.dtype.is_floating:
             return next_creator(**{**kwargs, "initial_value": value})
         part = Slice(self, kwargs.get("name") or "Variable", value, trainable=trainable)
@@ -135,7 +152,7 @@ class Packing:
         groups: dict[tuple[bool, str], list[tuple[Slice, Creator, dict[str, Any]]]] = {}
         for each in waiting:
             groups.setdefault((not each[0].trainable, each[0].dtype.name), []).append(each)
-        with tf.control_dependencies(None):
+        with tf.init_scope():
             for _, group in sorted(groups.items(), key=lambda item: item[0]):
                 for share in _shares([part for part, _, _ in group], self._servers):
                     # Creator and arguments of any one: they differ in name, shape and start alone.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.task import Task
 from pytest_tfperf.strategies import registry as strategies
+from pytest_tfperf.strategies.packing import Packing
 from pytest_tfperf.workloads import registry as workloads
 from pytest_tfperf.workloads.base import Optimizer, Workload
-from pytest_tfperf.workloads.layers import Network
+from pytest_tfperf.workloads.layers import Network, state_variable
 from pytest_tfperf.workloads.registry import workload
 from tests.strategies.small_workloads import squared_error
 
@@ -90,3 +92,24 @@ def train_in_functions(task: Task, *, steps: int, **options: Any) -> dict[str, A
     }
     step.close()
     return found
+
+
+def pack_what_writes_in_a_condition(task: Task) -> str:
+    """What is said of a model whose moving average is written in a branch of `tf.cond`."""
+    import tensorflow as tf
+
+    packing = Packing(1)
+    with tf.variable_creator_scope(packing.create):
+        average = state_variable(lambda: tf.zeros([2]), "average")
+        tf.Variable(tf.zeros([3]), name="kernel")
+    packing.complete()
+
+    def step(x: Any) -> None:
+        tf.cond(x > 0, lambda: average.assign_sub(tf.ones([2])), average.read)
+        packing.updates()
+
+    try:
+        tf.function(step, autograph=False)(tf.constant(1.0))
+    except UsageError as error:
+        return f"UsageError: {error}"
+    return "nothing"

@@ -10,8 +10,9 @@ import pytest
 from pytest_tfperf.records.task import Layout, TaskId
 from tests.strategies.harness import run_tasks
 from tests.strategies.jobs import train
+from tests.strategies.keras_workloads import keras_state
 from tests.strategies.linear_reference import train_by_hand
-from tests.strategies.packing_jobs import train_in_functions, train_with_state
+from tests.strategies.packing_jobs import pack_what_writes_in_a_condition, train_in_functions, train_with_state
 from tests.strategies.small_workloads import linear_data
 
 WORKERS = [TaskId("worker", 0), TaskId("worker", 1)]
@@ -80,3 +81,37 @@ def test_a_compiled_step_takes_one_variable_for_many_and_trains_the_same(steps_p
         assert one["updates"] == other["updates"] == STEPS
         assert (one["arguments"], other["arguments"]) == (1, 4)
     assert whole[WORKERS[0]]["losses"][-1] < 0.8 * whole[WORKERS[0]]["losses"][0]
+
+
+@pytest.mark.parametrize("model", ["keras_dense", "keras_unbuilt", "tf_keras_dense"])
+def test_keras_models_are_packed_too(model: str) -> None:
+    look = keras_state if model == "tf_keras_dense" else None
+    options: dict[str, Any] = {"strategy": "multi_worker_mirrored", "name": model, "replicas": 2, "look": look}
+    whole, packed = (run_tasks(Layout(2), train, steps=4, pack_variables=used, **options) for used in (False, True))
+    for worker in WORKERS:
+        np.testing.assert_allclose(packed[worker]["losses"], whole[worker]["losses"], rtol=1e-4)
+        assert packed[worker]["updates"] == 4
+        assert len(packed[worker]["after"]) < len(whole[worker]["after"])
+        if look is not None:
+            for mine, theirs in zip(packed[worker]["seen"], whole[worker]["seen"], strict=True):
+                np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=1e-6)
+                assert (mine != 0).all()
+
+
+def test_a_model_of_tf_keras_is_packed_behind_a_server() -> None:
+    options: dict[str, Any] = {"strategy": "ps_async", "name": "tf_keras_dense", "steps": 12}
+    whole, packed = (
+        run_tasks(Layout(1, ps=1), train, placement=placement, **options)[WORKERS[0]]
+        for placement in ("round_robin", "packed")
+    )
+    assert packed["losses"][-1] < packed["losses"][0]
+    assert packed["updates"] == 12
+    # Moving averages too: whole ones tf_keras updates where they lie.
+    assert whole["facts"]["bytes pulled per step and worker"] == "840 B in 6 tensors"
+    assert packed["facts"]["bytes pulled per step and worker"] == "968 B in 4 tensors"
+
+
+def test_a_slice_that_is_written_in_a_condition_is_told_of() -> None:
+    found = run_tasks(Layout(1), pack_what_writes_in_a_condition)[WORKERS[0]]
+    assert found.startswith("UsageError: Variable 'average")
+    assert "is written inside a condition, a loop or a tf.function of the model" in found

@@ -1,11 +1,12 @@
 """Where the time before the first timed step goes, with what XLA has compiled before and without it.
 
-    python benchmarks/compile_cache.py resnet50 --strategy multi_worker_mirrored --replicas 4 --device gpu --rounds 3
-    python benchmarks/compile_cache.py resnet50 --device cpu --param image_size=32 --param batch_size=2
+    python -m benchmarks.compile_cache resnet50 --strategy multi_worker_mirrored --replicas 4 --device gpu --rounds 3
+    python -m benchmarks.compile_cache resnet50 --device cpu --param image_size=32 --param batch_size=2
 
 Both ways take turns within a round, in fresh processes each. The first round with the cache finds it empty. A flag of
 one's own wins, so TF_XLA_FLAGS=--tf_xla_persistent_cache_directory= leaves only the autotuning results to be used
-again, and XLA_FLAGS=--xla_gpu_per_fusion_autotune_cache_dir= only the compiled programs.
+again, and XLA_FLAGS=--xla_gpu_per_fusion_autotune_cache_dir= only the compiled
+programs, as no flag of ours for the same is set beside it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import argparse
 import os
 from pathlib import Path
 from statistics import median
-from typing import Any
 
+from benchmarks.settings import settings
 from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.config import MeasurementPolicy
 from pytest_tfperf.measurement.aggregate import aggregate
@@ -30,20 +31,11 @@ from pytest_tfperf.workloads import registry as workloads
 
 
 def spec_of(options: argparse.Namespace) -> SweepSpec:
-    params: dict[str, Any] = {"xla": True}
-    defaults = workloads.get(options.workload).params
-    for text in options.param:
-        name, _, value = text.partition("=")
-        default = defaults.get(name)
-        if isinstance(default, (bool, type(None))):
-            params[name] = {"true": True, "false": False}.get(value, value)
-        else:
-            params[name] = type(default)(value) if isinstance(default, (int, float)) else value
     strategy = strategies.get(options.strategy)
     recipe = Recipe(
         strategy.name,
         strategies.resolve_options(strategy, {}),
-        workloads.resolve_params(workloads.get(options.workload), params),
+        workloads.resolve_params(workloads.get(options.workload), {"xla": True, **settings(options.param)}),
     )
     return SweepSpec("benchmark", options.workload, recipe, recipe, (options.replicas,), options.device)
 

@@ -26,6 +26,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from benchmarks.settings import settings
 from benchmarks.timeline import read, timeline
 from pytest_tfperf.cluster import ClusterLauncher, placements
 from pytest_tfperf.measurement.gpus import visible_gpus
@@ -82,16 +83,10 @@ def record(task: Any, arm: str, job: dict[str, Any]) -> Any:
     return {"seconds": sorted(seconds)[1], "examples": step.examples_per_step, "gpus": found, "steps": counted}
 
 
-def parse(arm: str) -> tuple[str, dict[str, Any]]:
-    """``name:option=value,option=value``."""
+def parse(arm: str) -> tuple[str, dict[str, object]]:
+    """``name:option=value,option=value``; raises UsageError where it is something else."""
     name, _, rest = arm.partition(":")
-    return name, {
-        key: typed(value) for key, _, value in (pair.partition("=") for pair in filter(None, rest.split(",")))
-    }
-
-
-def typed(value: str) -> Any:
-    return {"True": True, "False": False}.get(value, int(value) if value.isdigit() else value)
+    return name, settings(filter(None, rest.split(",")))
 
 
 def show(arm: str, tasks: list[Any], first: dict[str, float] | None) -> dict[str, float]:
@@ -133,8 +128,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="of the window that is timed without a profiler")
     parser.add_argument("--keep", type=Path, help="folder for the records")
     options = parser.parse_args()
-    given = {key: typed(value) for key, _, value in (pair.partition("=") for pair in options.params)}
-    params = dict(workloads.resolve_params(workloads.get(options.workload), given))
+    params = workloads.resolve_params(workloads.get(options.workload), settings(options.params))
     first = None
     with ClusterLauncher() as launcher:
         for number, arm in enumerate(options.arms):

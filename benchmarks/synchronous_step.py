@@ -1,6 +1,6 @@
 """Where the time of a synchronous step goes: the same ranks run it with and without each of its parts, in turns.
 
-    python benchmarks/synchronous_step.py [--workload resnet50] [--replicas 4] [--device gpu] [--rounds 3]
+    python -m benchmarks.synchronous_step [--workload resnet50] [--replicas 4] [--device gpu] [--rounds 3]
         [--window 2] [--params batch_size=64 ...] [--arms all-reduce update ...]
 
 One process a replica, as in `multi_worker_mirrored`. All arms run in the same processes and share their compiled
@@ -20,6 +20,7 @@ import time
 from statistics import median
 from typing import Any
 
+from benchmarks.settings import settings
 from pytest_tfperf.cluster import ClusterLauncher, placements
 from pytest_tfperf.records.task import Layout, TaskId
 from pytest_tfperf.strategies import registry as strategies
@@ -121,9 +122,7 @@ def main() -> None:
     parser.add_argument("--arms", nargs="*", choices=ARMS, default=list(ARMS))
     options = parser.parse_args()
     definition = workloads.get(options.workload)
-    given = dict(pair.split("=", 1) for pair in options.params)
-    defaults: dict[str, Any] = dict(workloads.resolve_params(definition, {}))
-    params = dict(workloads.resolve_params(definition, {k: type(defaults[k])(v) for k, v in given.items()}))
+    params = workloads.resolve_params(definition, settings(options.params))
     strategies.get("multi_worker_mirrored")
     gpus = [str(index) for index in range(options.replicas)] if options.device == "gpu" else []
     layout = placements(Layout(workers=options.replicas), gpus=gpus)

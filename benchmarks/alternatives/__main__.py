@@ -14,12 +14,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from benchmarks.alternatives.contestant import Entry, Outcome
 from benchmarks.alternatives.contests import CONTESTS, OURS, params_of
 from benchmarks.alternatives.process import run_in_process
 from benchmarks.alternatives.table import table
+from benchmarks.settings import settings
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.units import format_number
 from pytest_tfperf.workloads.registry import get
@@ -53,7 +53,7 @@ def _compete(options: argparse.Namespace) -> dict[str, dict[str, list[Outcome]]]
         raise UsageError(f"There is no contest of {', '.join(unknown)}. Known: {', '.join(CONTESTS)}.")
     if options.rounds < 1:
         raise UsageError(f"--rounds is at least 1, not {options.rounds}.")
-    changed = dict(_setting(text) for text in options.set)
+    changed = settings(options.set)
     params = {name: params_of(CONTESTS[name], tiny=options.tiny, changed=changed) for name in names}
     chosen = {name: _chosen(name, options.contestants) for name in names}
     found: dict[str, dict[str, list[Outcome]]] = {}
@@ -101,19 +101,6 @@ def _chosen(workload: str, wanted: str | None) -> tuple[str, ...]:
 def _order(contestants: Sequence[str], number: int) -> Sequence[str]:
     """Forwards and backwards in turns, so that a drift of the machine favours nobody."""
     return contestants if number % 2 else tuple(reversed(contestants))
-
-
-def _setting(text: str) -> tuple[str, object]:
-    name, separator, value = text.partition("=")
-    if not separator:
-        raise UsageError(f"--set takes NAME=VALUE, not {text!r}.")
-    known: dict[str, Any] = {"True": True, "False": False}
-    for read in (int, float):
-        try:
-            return name, read(value)
-        except ValueError:
-            continue
-    return name, known.get(value, value)
 
 
 def _as_json(found: dict[str, dict[str, list[Outcome]]], params: dict[str, dict[str, object]]) -> object:

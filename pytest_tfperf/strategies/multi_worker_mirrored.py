@@ -34,8 +34,8 @@ class MultiWorkerMirrored:
     steps_per_execution): the host waits for each all-reduce, and what Python and the call itself take would be added to
     every step. `pack_variables` makes the model's variables slices of one: a compiled function then takes a handful of
     arguments where it took hundreds, each of which costs the host some microseconds while the GPU waits for the call.
-    Keras models too; one that makes a layer's variables as it first uses them is packed layer by layer. Collective and compiled code cannot share a function here:
-    XLA refuses it across processes.
+    Keras models too; one that makes a layer's variables as it first uses them is packed layer by layer. Collective and
+    compiled code cannot share a function here: XLA refuses it across processes.
     """
 
     name = "multi_worker_mirrored"

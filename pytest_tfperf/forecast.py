@@ -9,60 +9,16 @@ from typing import Any
 
 from pytest_tfperf.comparison.outlook import rounds_to_decide
 from pytest_tfperf.config import PerfConfig
+from pytest_tfperf.durations import History, Stored, kind_of, updated, window_of
 from pytest_tfperf.measurement.clock import Clock
 from pytest_tfperf.pacing import FEWEST, FEWEST_TO_SAVE, planned_rounds
 from pytest_tfperf.plan import layout_of
 from pytest_tfperf.records.arm import Arm, Sweep, SweepSpec
-from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.units import format_seconds, plural
 
-History = Mapping[str, Any]
-"""What earlier sessions took on this machine, as JSON has it. By test: ``runs``, by the arm's label the seconds of the
-first run and of a later one; and ``rounds``, by what `_kind` says, how many runs each arm had. Under ``""``: what a
-session takes besides its runs."""
-
 _BESIDE_RUNS = 8.0
 """Seconds that a session takes besides its runs where none was seen: importing TensorFlow, above all."""
-
-
-def sound(found: object) -> dict[str, Any]:
-    """What of a history has the shape that `updated` gives it; anything may stand in pytest's cache."""
-    history: dict[str, Any] = {}
-    for test, known in _items(found):
-        if test == "":
-            history[test] = {kind: seconds for kind, seconds in _items(known) if _is_number(seconds, 0.0)}
-            continue
-        parts = dict(_items(known))
-        runs = {
-            label: seconds
-            for label, seconds in _items(parts.get("runs"))
-            if isinstance(seconds, list) and len(seconds) == 3 and all(_is_number(each, 0.0) for each in seconds)
-        }
-        rounds = {
-            kind: {label: count for label, count in _items(counts) if isinstance(count, int) and _is_number(count, 1.0)}
-            for kind, counts in _items(parts.get("rounds"))
-        }
-        history[test] = {"runs": runs, "rounds": rounds}
-    return history
-
-
-def _items(found: object) -> Iterable[tuple[str, Any]]:
-    return found.items() if isinstance(found, dict) else ()
-
-
-def _is_number(value: object, least: float) -> bool:
-    """Whether it is a count or some seconds; a run of more than a week is none."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= 604_800
-
-
-@dataclass(frozen=True)
-class Stored:
-    """What the baseline files know of one replica count; all of it may be missing."""
-
-    entry: BaselineEntry | None
-    """None where there is none that the count can be held against."""
-    tolerance: float
 
 
 @dataclass(frozen=True)
@@ -95,11 +51,12 @@ def forecast(
 ) -> Forecast:
     """Say how long the sweeps will take, from the moment of asking.
 
-    A run takes what it took in the last session here; else what it took when the baseline was saved; else a guess. So
-    it is with rounds: as many as last time, else as many as a gate on unchanged code is expected to need, else all.
+    A run takes what it took in the last session here; else what it took when the baseline was saved; else what one that
+    is alike took; else a guess. The rounds are as many as last time, else as many as a gate on
+    unchanged code is expected to need, else all.
     """
     count, unknown = 0, 0
-    expected = most = fewest = float(history.get("", {}).get(_kind(config, 0), _BESIDE_RUNS))
+    expected = most = fewest = float(history.get("", {}).get(kind_of(config, 0), _BESIDE_RUNS))
     for sweep in sweeps:
         count += 1
         planned = planned_rounds(config, sweep.spec)
@@ -107,7 +64,7 @@ def forecast(
         known = {replicas: stored(sweep.spec, replicas) for replicas in sweep.replicas}
         rounds = {replicas: _rounds(sweep, replicas, planned, config, known[replicas]) for replicas in sweep.replicas}
         before = history.get(sweep.spec.test, {})
-        last = before.get("rounds", {}).get(_kind(config, planned), {})
+        last = before.get("rounds", {}).get(kind_of(config, planned), {})
         guessed = False
         for arm in dict.fromkeys(sweep.arms):
             needed_by = [replicas for replicas in sweep.replicas if arm in sweep.arms_of(replicas)]
@@ -125,25 +82,6 @@ def forecast(
         cap = max(config.max_time, fewest)  # the fewest rounds are measured in any case
         expected, most = min(expected, cap), min(most, cap)
     return Forecast(count, expected, max(most, expected), unknown)
-
-
-def updated(history: History, results: Mapping[str, SweepResult], config: PerfConfig, took: float) -> dict[str, Any]:
-    """The history with a session's results; `took` is what the whole session took, in seconds."""
-    found, in_runs = dict(history), 0.0
-    for test, result in results.items():
-        before = found.get(test, {})
-        runs, counts = dict(before.get("runs", {})), {}
-        for arm, measured in result.results.items():
-            seconds = [run.seconds for run in measured.runs]
-            there = len(result.against[arm].runs) if arm in result.against else 0
-            if seconds and measured.error is None:
-                in_runs += sum(seconds) * (1 + there / len(seconds))
-                runs[arm.label] = [round(seconds[0], 2), round(median(seconds[1:] or seconds), 2), _window(config)]
-                counts[arm.label] = len(seconds)
-        kind = _kind(config, planned_rounds(config, result.sweep.spec))
-        found[test] = {"runs": runs, "rounds": {**before.get("rounds", {}), kind: counts}}
-    found[""] = {**found.get("", {}), _kind(config, 0): round(max(0.0, took - in_runs), 2)}
-    return found
 
 
 class Duration:
@@ -183,40 +121,36 @@ def _rounds(sweep: Sweep, replicas: int, planned: int, config: PerfConfig, known
 
 def _before(before: Mapping[str, Any], arm: Arm, config: PerfConfig) -> tuple[float, float] | None:
     seconds = before.get("runs", {}).get(arm.label)
-    if seconds is None or seconds[2] != _window(config):
+    if seconds is None or seconds[2] != window_of(config):
         return None
     return float(seconds[0]), float(seconds[1])
 
 
 def _saved(sweep: Sweep, arm: Arm, known: Mapping[int, Stored]) -> tuple[float, float] | None:
-    """What a run took when a baseline of it was saved; nothing is saved of what an arm is only held against."""
-    for replicas, stored in known.items():
-        if stored.entry is None or stored.entry.latest.run_seconds is None or arm not in sweep.arms_of(replicas):
-            continue
-        reference, own = stored.entry.latest.run_seconds
-        if arm.role == "versus":
-            return own, own
-        return (reference, reference) if arm.is_reference else (own, own)
+    """What a run took when a baseline of it was saved here, or else of what is alike; the median of several.
+
+    Nothing is saved of what an arm is only held against: it is taken for as slow as that arm.
+    """
+    asked = [stored for replicas, stored in known.items() if arm in sweep.arms_of(replicas)]
+    for entries in ([stored.entry] if stored.entry else stored.alike for stored in asked):
+        times = [entry.latest.run_seconds for entry in entries if entry.latest.run_seconds is not None]
+        if times:
+            seconds = median(reference if arm.is_reference else own for reference, own in times)
+            return seconds, seconds
     return None
 
 
 def _guess(spec: SweepSpec, arm: Arm, config: PerfConfig) -> tuple[float, float]:
-    """Seconds of the first run and of a later one, of an arm that nothing is known of: within a factor of two or so."""
+    """Seconds of the first run and of a later one, of an arm that nothing is known of: within a factor of two or so.
+
+    Fitted to the stored baselines of two processors and of a machine with two GPUs.
+    """
     layout = layout_of(spec, arm)
     tasks = layout.workers + layout.ps + layout.chief
     policy = config.measurement
-    # Processes and graphs, by the number of tasks; warm-up takes about two windows, one of them that of the looks.
-    seconds = 3.0 + 0.7 * tasks + (policy.windows + 2) * policy.window_seconds
+    # CUDA's libraries are loaded by every process, at once; graphs are built and placed by each task.
+    starts = 8.0 + tasks if spec.device == "gpu" else 0.5 * tasks
+    seconds = starts + (policy.windows + 1) * policy.window_seconds  # warm-up takes about one
     compiles = 40.0 if spec.recipe_of(arm).workload_params.get("xla") else 0.0
-    again = compiles / 4 if config.compile_cache else compiles
+    again = compiles / 8 if config.compile_cache else compiles
     return seconds + compiles, seconds + again
-
-
-def _kind(config: PerfConfig, planned: int) -> str:
-    """What sessions must have in common to need as many rounds."""
-    kind = "smoke" if config.smoke else "save" if config.save else "against" if config.against else "gate"
-    return f"{kind} {planned}" if planned else kind
-
-
-def _window(config: PerfConfig) -> float:
-    return config.measurement.window_seconds

@@ -11,9 +11,9 @@ import pytest
 
 from pytest_tfperf import handover, listing, options, recording
 from pytest_tfperf import marker as markers
+from pytest_tfperf.durations import sound
 from pytest_tfperf.errors import TfPerfError, UsageError
 from pytest_tfperf.fixtures import ARM, SESSION, WithBenchmark, WithoutBenchmark, tf_cluster, tfperf, tfperf_replicas
-from pytest_tfperf.forecast import sound
 from pytest_tfperf.items import (
     COLOURS,
     FailureRepr,

@@ -18,8 +18,9 @@ from pytest_tfperf.cases import TestCases
 from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.diagnosis.suspects import findings_of
+from pytest_tfperf.durations import History, Stored, stored_of
 from pytest_tfperf.errors import TfPerfError
-from pytest_tfperf.forecast import Duration, History, Stored
+from pytest_tfperf.forecast import Duration
 from pytest_tfperf.judging import Judge
 from pytest_tfperf.lifetime import Lifetime
 from pytest_tfperf.measurement import environment as environments
@@ -263,13 +264,11 @@ class PerfSession:
         """What the baselines know of a count; nothing where they cannot be read, an error of its test alone."""
         try:
             environment = self._environment(spec.device)
-            entry = self._store.find(environment, spec.baseline_name, replicas)
             tolerance = self._judge.tolerance(spec, replicas, environment)
+            definition = held_definition(spec, self._cores)
+            return stored_of(self._store, environment, spec.baseline_name, replicas, definition, tolerance)
         except TfPerfError:
             return Stored(None, self.config.comparison.tolerance)
-        names = {"workload": spec.workload, "strategy": spec.strategy}
-        same = entry is not None and {**names, **entry.definition} == held_definition(spec, self._cores)
-        return Stored(entry if same else None, tolerance)
 
     def _environment(self, device: Device) -> Environment:
         if device not in self._environments:

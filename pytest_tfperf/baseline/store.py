@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,6 +69,18 @@ class BaselineStore:
             return [folder for folder in folders if self.inside(self.root / folder / f"{name}.yaml").is_file()]
         except OSError as error:
             raise BaselineError(f"{self.root}: the baselines cannot be listed: {error.strerror or error}.") from error
+
+    def every(self, name: str) -> list[BaselineEntry]:
+        """The sessions of every count in every environment, as far as they can be read.
+
+        A file that cannot be is passed over: it is an error for who is judged by it, not for who looks around.
+        """
+        found: list[BaselineEntry] = []
+        for folder in self.environments(name):
+            with suppress(BaselineError):
+                file = self._reader.file(self.inside(self.root / folder / f"{name}.yaml"))
+                found += file.entries.values() if file else ()
+        return found
 
     def save(
         self,

@@ -10,6 +10,9 @@ from pytest_tfperf.records.arm import Arm, Scalar, Sweep
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.run import ArmResult, Run
 
+CORES_PER_RANK = "cores_per_rank"
+"""Key of a definition: the CPU cores that each replica is pinned to."""
+
 
 @dataclass(frozen=True)
 class PairedRuns:
@@ -43,7 +46,7 @@ class SweepResult:
     @property
     def definition(self) -> dict[str, Scalar]:
         """What was measured, with the share of the machine that each replica had."""
-        share = {} if self.cores_per_rank is None else {"cores_per_rank": self.cores_per_rank}
+        share = {} if self.cores_per_rank is None else {CORES_PER_RANK: self.cores_per_rank}
         return {**self.sweep.spec.definition, **share}
 
     def arm_of(self, replicas: int) -> Arm:

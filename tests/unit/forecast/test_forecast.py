@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_tfperf.baseline.store import BaselineStore
 from pytest_tfperf.config import PerfConfig
-from pytest_tfperf.forecast import Duration, Stored, forecast, sound, updated
-from pytest_tfperf.records.arm import Arm, Recipe, Sweep, SweepSpec
+from pytest_tfperf.durations import Stored, sound, stored_of, updated
+from pytest_tfperf.forecast import Duration, forecast
+from pytest_tfperf.records.arm import Arm, Recipe, Scalar, Sweep, SweepSpec
+from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.run import ArmResult, Run
 from pytest_tfperf.records.sweep import SweepResult
@@ -102,6 +105,54 @@ def test_what_nothing_is_known_of_is_guessed_and_said() -> None:
     compiled = Sweep(replace(SPEC, recipe=Recipe("multi_worker_mirrored", {}, {"xla": True})), (2, 4))
     cached = forecast([compiled], CONFIG, {}, unknown).expected
     assert told.expected < cached < forecast([compiled], replace(CONFIG, compile_cache=False), {}, unknown).expected
+
+
+def alike(replicas: int, seconds: tuple[float, float]) -> BaselineEntry:
+    entry = replace(baseline(), replicas=replicas)
+    return replace(entry, sessions=(replace(entry.latest, run_seconds=seconds),))
+
+
+def test_what_is_alike_says_what_a_run_takes_but_not_how_many_are_needed() -> None:
+    others = tuple(alike(4, seconds) for seconds in ((6.0, 9.0), (7.0, 11.0), (20.0, 30.0)))
+    sweep = Sweep(replace(SPEC, replicas=(4,)), (4,))
+    told = forecast([sweep], CONFIG, {}, lambda spec, replicas: Stored(None, 0.03, others))
+    assert told.expected == told.most == pytest.approx(8.0 + 5 * 18.0)
+    assert told.unknown == 0
+
+
+def on(processor: str, replicas: int, batch_size: int = 256) -> BaselineEntry:
+    hard: dict[str, str | int] = {"cpu_model": processor, "cpu_cores": 2, "hosts": 1}
+    return replace(baseline(), hard=hard, replicas=replicas, definition={"workload.batch_size": batch_size})
+
+
+HERE = on("ours", 4)
+ASKED: dict[str, Scalar] = {"workload": HERE.workload, "strategy": HERE.strategy, **HERE.definition}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> BaselineStore:
+    """The same arm at 2 and 8 replicas on another processor, at 4 with another batch, and a file nobody can read."""
+    store = BaselineStore(tmp_path)
+    store.save([on("another", 2), on("another", 8)])
+    store.save([on("ours", 4, batch_size=7)])
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / f"{HERE.name}.yaml").write_text("no: baseline")
+    return store
+
+
+@pytest.mark.parametrize(("asked", "found"), [(2, {2}), (3, {2}), (4, {2, 8}), (6, {8}), (16, {8})])
+def test_the_nearest_count_of_any_environment_is_alike(store: BaselineStore, asked: int, found: set[int]) -> None:
+    known = stored_of(store, HERE.environment, HERE.name, asked, {**ASKED, "cores_per_rank": 3}, 0.03)
+    assert known.entry is None
+    assert {entry.replicas for entry in known.alike} == found
+
+
+def test_what_is_stored_here_for_the_count_is_enough(store: BaselineStore) -> None:
+    there = on("third", 4)
+    store.save([there])
+    known = stored_of(store, there.environment, HERE.name, 4, ASKED, 0.03)
+    assert known == Stored(store.find(there.environment, HERE.name, 4), 0.03)
+    assert known.entry is not None
 
 
 def test_runs_with_windows_of_another_length_say_nothing() -> None:

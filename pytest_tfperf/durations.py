@@ -1,0 +1,122 @@
+"""What runs took before: in earlier sessions here, and when baselines were saved, here or elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import log
+from statistics import median
+from typing import Any
+
+from pytest_tfperf.baseline.store import BaselineStore
+from pytest_tfperf.config import PerfConfig
+from pytest_tfperf.pacing import planned_rounds
+from pytest_tfperf.records.arm import Scalar
+from pytest_tfperf.records.baseline import BaselineEntry
+from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.sweep import CORES_PER_RANK, SweepResult
+
+History = Mapping[str, Any]
+"""What earlier sessions took on this machine, as JSON has it. By test: ``runs``, by the arm's label the seconds of the
+first run and of a later one; and ``rounds``, by what `kind_of` says, how many runs each arm had. Under ``""``: what a
+session takes besides its runs."""
+
+
+def sound(found: object) -> dict[str, Any]:
+    """What of a history has the shape that `updated` gives it; anything may stand in pytest's cache."""
+    history: dict[str, Any] = {}
+    for test, known in _items(found):
+        if test == "":
+            history[test] = {kind: seconds for kind, seconds in _items(known) if _is_number(seconds, 0.0)}
+            continue
+        parts = dict(_items(known))
+        runs = {
+            label: seconds
+            for label, seconds in _items(parts.get("runs"))
+            if isinstance(seconds, list) and len(seconds) == 3 and all(_is_number(each, 0.0) for each in seconds)
+        }
+        rounds = {
+            kind: {label: count for label, count in _items(counts) if isinstance(count, int) and _is_number(count, 1.0)}
+            for kind, counts in _items(parts.get("rounds"))
+        }
+        history[test] = {"runs": runs, "rounds": rounds}
+    return history
+
+
+def _items(found: object) -> Iterable[tuple[str, Any]]:
+    return found.items() if isinstance(found, dict) else ()
+
+
+def _is_number(value: object, least: float) -> bool:
+    """Whether it is a count or some seconds; a run of more than a week is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= 604_800
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What the baseline files know of one replica count; all of it may be missing."""
+
+    entry: BaselineEntry | None
+    """None where there is none that the count can be held against."""
+    tolerance: float
+    alike: tuple[BaselineEntry, ...] = ()
+    """Where there is none: the same measured in other environments, or with another number of replicas."""
+
+
+def stored_of(
+    store: BaselineStore,
+    environment: Environment,
+    name: str,
+    replicas: int,
+    definition: Mapping[str, Scalar],
+    tolerance: float,
+) -> Stored:
+    """What a store knows of a count that is measured as `definition` says.
+
+    What is alike may differ in the cores of a rank, as machines do, and in the number of replicas, the nearest of which
+    is taken, by its ratio to this one.
+    """
+    entry = store.find(environment, name, replicas)
+    if entry is not None and _definition(entry) == definition:
+        return Stored(entry, tolerance)
+    ours = {**definition, CORES_PER_RANK: None}
+    alike = [each for each in store.every(name) if {**_definition(each), CORES_PER_RANK: None} == ours]
+
+    def distance(entry: BaselineEntry) -> float:
+        return abs(log(entry.replicas / replicas))
+
+    nearest = min(map(distance, alike), default=0.0)
+    return Stored(None, tolerance, tuple(each for each in alike if distance(each) == nearest))
+
+
+def _definition(entry: BaselineEntry) -> dict[str, Scalar]:
+    return {"workload": entry.workload, "strategy": entry.strategy, **entry.definition}
+
+
+def updated(history: History, results: Mapping[str, SweepResult], config: PerfConfig, took: float) -> dict[str, Any]:
+    """The history with a session's results; `took` is what the whole session took, in seconds."""
+    found, in_runs = dict(history), 0.0
+    for test, result in results.items():
+        before = found.get(test, {})
+        runs, counts = dict(before.get("runs", {})), {}
+        for arm, measured in result.results.items():
+            seconds = [run.seconds for run in measured.runs]
+            there = len(result.against[arm].runs) if arm in result.against else 0
+            if seconds and measured.error is None:
+                in_runs += sum(seconds) * (1 + there / len(seconds))
+                runs[arm.label] = [round(seconds[0], 2), round(median(seconds[1:] or seconds), 2), window_of(config)]
+                counts[arm.label] = len(seconds)
+        kind = kind_of(config, planned_rounds(config, result.sweep.spec))
+        found[test] = {"runs": runs, "rounds": {**before.get("rounds", {}), kind: counts}}
+    found[""] = {**found.get("", {}), kind_of(config, 0): round(max(0.0, took - in_runs), 2)}
+    return found
+
+
+def kind_of(config: PerfConfig, planned: int) -> str:
+    """What sessions must have in common to need as many rounds."""
+    kind = "smoke" if config.smoke else "save" if config.save else "against" if config.against else "gate"
+    return f"{kind} {planned}" if planned else kind
+
+
+def window_of(config: PerfConfig) -> float:
+    return config.measurement.window_seconds

@@ -8,12 +8,13 @@ from statistics import median
 from typing import Any
 
 from pytest_tfperf.comparison.outlook import rounds_to_decide
-from pytest_tfperf.config import PerfConfig
+from pytest_tfperf.config import MeasurementPolicy, PerfConfig
 from pytest_tfperf.durations import History, Stored, kind_of, updated, window_of
 from pytest_tfperf.measurement.clock import Clock
 from pytest_tfperf.pacing import FEWEST, FEWEST_TO_SAVE, planned_rounds
 from pytest_tfperf.plan import layout_of
 from pytest_tfperf.records.arm import Arm, Sweep, SweepSpec
+from pytest_tfperf.records.baseline import BaselineSession
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.units import format_seconds, plural
 
@@ -69,7 +70,7 @@ def forecast(
         for arm in dict.fromkeys(sweep.arms):
             needed_by = [replicas for replicas in sweep.replicas if arm in sweep.arms_of(replicas)]
             runs = last.get(arm.label) or max(rounds[replicas] for replicas in needed_by)
-            times = _before(before, arm, config) or _saved(sweep, arm, known)
+            times = _before(before, arm, config) or _saved(sweep, arm, known, config.measurement)
             guessed |= times is None
             first, later = times or _guess(sweep.spec, arm, config)
             if config.against and arm.role != "versus":  # the other revision takes its turns
@@ -126,18 +127,37 @@ def _before(before: Mapping[str, Any], arm: Arm, config: PerfConfig) -> tuple[fl
     return float(seconds[0]), float(seconds[1])
 
 
-def _saved(sweep: Sweep, arm: Arm, known: Mapping[int, Stored]) -> tuple[float, float] | None:
+def _saved(
+    sweep: Sweep, arm: Arm, known: Mapping[int, Stored], policy: MeasurementPolicy
+) -> tuple[float, float] | None:
     """What a run took when a baseline of it was saved here, or else of what is alike; the median of several.
 
     Nothing is saved of what an arm is only held against: it is taken for as slow as that arm.
     """
     asked = [stored for replicas, stored in known.items() if arm in sweep.arms_of(replicas)]
     for entries in ([stored.entry] if stored.entry else stored.alike for stored in asked):
-        times = [entry.latest.run_seconds for entry in entries if entry.latest.run_seconds is not None]
-        if times:
-            seconds = median(reference if arm.is_reference else own for reference, own in times)
-            return seconds, seconds
+        times = [_run_of(entry.latest, arm, policy) for entry in entries]
+        seen = [seconds for seconds in times if seconds is not None]
+        if seen:
+            return median(seen), median(seen)
     return None
+
+
+def _run_of(session: BaselineSession, arm: Arm, policy: MeasurementPolicy) -> float | None:
+    """Seconds of a run as that session's, with windows as long as now; None where it does not say."""
+    if session.run_seconds is None:
+        return None
+    reference, own = session.run_seconds
+    seconds, steps = (reference, session.reference_step_time) if arm.is_reference else (own, session.step_time)
+    step = median(steps)
+
+    def timed(window: float) -> float:
+        """Of the windows and the warm-up, which takes about one; a window has one step at least."""
+        return (policy.windows + 1) * step * max(1, round(window / step))
+
+    now = timed(policy.window_seconds)
+    before = now if session.window_seconds is None else timed(session.window_seconds)
+    return max(now, seconds - before + now)
 
 
 def _guess(spec: SweepSpec, arm: Arm, config: PerfConfig) -> tuple[float, float]:

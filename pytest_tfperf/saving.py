@@ -93,7 +93,7 @@ class Saver:
         refusal = _refusal(result, replicas, asked, config.smoke) if passed else "its test failed"
         if refusal and not (config.force_save and not config.smoke):
             raise BaselineError(f"{name} was not saved: {refusal}")
-        entry = new_entry(result, replicas, provenance)
+        entry = new_entry(result, replicas, provenance, config.measurement.window_seconds)
         (file,) = self._store.save([entry], keep=config.keep_sessions, outdated=outdated_by(verdict))
         self.saved.append(self._saved(name, file, result, replicas, asked))
 
@@ -142,8 +142,10 @@ def why_unfit(result: SweepResult, replicas: int, tolerance: float) -> str:
     return ""
 
 
-def new_entry(result: SweepResult, replicas: int, provenance: Provenance) -> BaselineEntry:
-    """Make the entry whose only session is this measurement of an arm."""
+def new_entry(
+    result: SweepResult, replicas: int, provenance: Provenance, window_seconds: float | None = None
+) -> BaselineEntry:
+    """Make the entry whose only session is this measurement of an arm, with timed windows of that length."""
     return entry_of(
         result.sweep.spec,
         replicas,
@@ -153,6 +155,7 @@ def new_entry(result: SweepResult, replicas: int, provenance: Provenance) -> Bas
         hard=result.environment.hard,
         soft=result.environment.soft,
         run_seconds=_run_seconds(result, replicas),
+        window_seconds=window_seconds,
     )
 
 

@@ -21,6 +21,7 @@ def entry_of(
     hard: Mapping[str, str | int],
     soft: Mapping[str, str],
     run_seconds: tuple[float, float] | None = None,
+    window_seconds: float | None = None,
 ) -> BaselineEntry:
     """Make an entry whose only session is these runs."""
     session = BaselineSession(
@@ -31,6 +32,7 @@ def entry_of(
         throughput=runs.throughput,
         step_time=runs.step_time,
         run_seconds=run_seconds,
+        window_seconds=window_seconds,
     )
     return BaselineEntry(
         workload=spec.workload,

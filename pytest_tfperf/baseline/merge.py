@@ -14,6 +14,7 @@ from pytest_tfperf.baseline.schema import (
     SERIES,
     TOP_KEYS,
     UNITS,
+    WINDOW_SECONDS,
     BaselineFile,
     session_key,
     session_order,
@@ -207,6 +208,7 @@ def _rounded(session: BaselineSession) -> BaselineSession:
         throughput=series(session.throughput),
         step_time=series(session.step_time),
         run_seconds=_rounded_seconds(session),
+        window_seconds=None if session.window_seconds is None else float(rounded(session.window_seconds, 3)),
     )
 
 
@@ -221,6 +223,8 @@ def _session(session: BaselineSession) -> Data:
     saved, soft = session.provenance, session.soft
     runs: Data = {name: [rounded(value) for value in getattr(session, name)] for name in SERIES}
     seconds: Data = {} if session.run_seconds is None else {RUN_SECONDS: [rounded(s, 3) for s in session.run_seconds]}
+    if session.window_seconds is not None:
+        seconds[WINDOW_SECONDS] = rounded(session.window_seconds, 3)
     return {
         "saved": {"commit": saved.commit, "dirty": saved.dirty, "test": saved.test},
         "soft": {key: soft[key] for key in sorted(soft)},

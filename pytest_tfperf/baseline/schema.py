@@ -19,15 +19,16 @@ from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Prove
 #    provenance, soft environment and the values of every round.
 # 2: several sessions per replica count, keyed by their date, each with provenance, soft environment and runs.
 # 3: a session may say what a run took (run_seconds).
-SCHEMA_VERSION = 3
+# 4: a session may say how long its timed windows were (window_seconds).
+SCHEMA_VERSION = 4
 
 UNITS: Data = {"throughput": "examples/s", "step_time": "s", "efficiency": 1}
 SERIES = ("reference_throughput", "reference_step_time", "throughput", "step_time")
 TOP_KEYS = ("schema_version", "workload", "strategy", "variant", "definition", "environment", "units", "replicas")
 ENTRY_KEYS = ("efficiency_floor", "tolerance", "sessions", "derived")
 SESSION_KEYS = ("saved", "soft", "runs")
-RUN_SECONDS = "run_seconds"
-"""A key that a session need not have."""
+RUN_SECONDS, WINDOW_SECONDS = "run_seconds", "window_seconds"
+"""Keys that a session need not have."""
 
 SMALLEST, LARGEST = 1e-12, 1e12
 """Bounds of a believable value, in examples/s and in seconds alike."""
@@ -195,8 +196,9 @@ class _Check:
             except ValueError:
                 self.fail(here, "is not a date such as 2026-11-27T22:36:48Z")
             session = self.mapping(here, stored)
-            timed = RUN_SECONDS in session
-            self.keys(here, session, (*SESSION_KEYS, RUN_SECONDS) if timed else SESSION_KEYS)
+            timed, windowed = RUN_SECONDS in session, WINDOW_SECONDS in session
+            optional = [key for key, there in ((RUN_SECONDS, timed), (WINDOW_SECONDS, windowed)) if there]
+            self.keys(here, session, (*SESSION_KEYS, *optional))
             found.append(
                 (
                     order,
@@ -205,6 +207,9 @@ class _Check:
                         soft=self.soft((*here, "soft"), session["soft"]),
                         **self.runs((*here, "runs"), session["runs"]),
                         run_seconds=self.seconds((*here, RUN_SECONDS), session[RUN_SECONDS]) if timed else None,
+                        window_seconds=self.window((*here, WINDOW_SECONDS), session[WINDOW_SECONDS])
+                        if windowed
+                        else None,
                     ),
                 )
             )
@@ -241,6 +246,12 @@ class _Check:
             if not SMALLEST <= item <= LARGEST:
                 self.fail((*path, position), f"is {item}; no run can have taken that")
         return reference, own
+
+    def window(self, path: Path, value: Value) -> float:
+        number = self.number(path, value)
+        if not SMALLEST <= number <= LARGEST:
+            self.fail(path, f"is {number}; no timed window can have that length in seconds")
+        return number
 
     def soft(self, path: Path, value: Value) -> dict[str, str]:
         facts: dict[str, str] = {}

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import select
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -16,14 +14,10 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import pytest_tfperf
-from pytest_tfperf.cluster import wire
 from pytest_tfperf.cluster.base import Isolation
-from pytest_tfperf.cluster.interpreter import flags, start_environ
-from pytest_tfperf.cluster.logs import private, tail
 from pytest_tfperf.cluster.messages import (
     Configure,
     EnvironmentTried,
-    Leave,
     Mode,
     PickPorts,
     PortsPicked,
@@ -38,14 +32,13 @@ from pytest_tfperf.cluster.messages import (
     TryEnvironment,
 )
 from pytest_tfperf.cluster.process import describe_exit
+from pytest_tfperf.cluster.supervisor_process import PATIENCE, SupervisorProcess
 from pytest_tfperf.errors import ClusterStartError, TensorFlowMissingError
 from pytest_tfperf.interrupts import uninterrupted
 from pytest_tfperf.records.link import Link
 
 T = TypeVar("T")
 
-_PATIENCE = 10.0
-"""Seconds that a live supervisor may take to read or answer a request; each is some milliseconds' work."""
 _TRIAL_SECONDS = 60.0
 """Seconds that trying an environment may take: a fork needs 0.2, a fresh interpreter the whole import."""
 
@@ -80,38 +73,11 @@ class Nursery:
         self._keys = itertools.count(1)
         self._picked: list[tuple[int, ...]] = []
         self._tried: list[bool] = []
-        self._code: int | None = None
         self._keep_logs = keep_logs
-        self._log = run_dir / f"supervisor-{number}.log"
-        self._inbox = wire.Inbox()
         inherited = "" if keep_logs else str(run_dir)
         path, cwd = tuple(sys.path), os.getcwd()
         settings = Configure(mode, isolation, self.environ, path, cwd, tuple(preload), package_root, inherited)
-        self._socket, theirs = socket.socketpair()
-        self._socket.settimeout(_PATIENCE)
-        try:
-            with theirs, open(self._log, "wb", opener=private) as log:
-                self._process = subprocess.Popen(
-                    [
-                        sys.executable,
-                        *flags(),
-                        "-m",
-                        "pytest_tfperf.cluster.zygote",
-                        str(theirs.fileno()),
-                        str(os.getpid()),
-                    ],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    pass_fds=[theirs.fileno()],
-                    # `-m` puts the working directory first on sys.path: let it be one that holds no modules.
-                    cwd=run_dir,
-                    env=start_environ(environ, package_root),
-                    start_new_session=True,
-                )
-        except BaseException:
-            self._socket.close()
-            raise
+        self._process = SupervisorProcess(environ, package_root, run_dir, number)
         try:
             self._send(settings)
         except BaseException:  # nobody else holds this object
@@ -119,7 +85,7 @@ class Nursery:
             raise
 
     def fileno(self) -> int:
-        return self._socket.fileno()
+        return self._process.fileno()
 
     @property
     def pid(self) -> int:
@@ -127,7 +93,7 @@ class Nursery:
 
     @property
     def alive(self) -> bool:
-        return self._code is None and self._process.poll() is None
+        return self._process.alive
 
     @property
     def isolation(self) -> Isolation:
@@ -144,17 +110,18 @@ class Nursery:
                 if not self._receive(deadline):
                     raise ClusterStartError(
                         "Importing TensorFlow was not done within the deadline of the cluster's start. "
-                        "Give it a longer start_timeout." + self._log_text()
+                        "Give it a longer start_timeout." + self._process.log_text()
                     )
         except SupervisorGoneError as error:
             raise ClusterStartError(
-                f"The process that imports TensorFlow and starts the tasks has ended ({error}).{self._log_text()}"
+                f"The process that imports TensorFlow and starts the tasks has ended ({error})."
+                + self._process.log_text()
             ) from None
         return self.ready
 
     def pick_ports(self, count: int) -> list[int]:
         """Free ports in the tasks' network namespace. Raises ClusterStartError and SupervisorGoneError."""
-        picked = self._asked(PickPorts(count), self._picked, _PATIENCE)
+        picked = self._asked(PickPorts(count), self._picked, PATIENCE)
         if len(picked) < count:
             raise ClusterStartError(f"There are no {count} free ports for the cluster.")
         return list(picked)
@@ -164,7 +131,7 @@ class Nursery:
 
         Raises ClusterStartError and SupervisorGoneError.
         """
-        return self._asked(TryEnvironment(added, _TRIAL_SECONDS), self._tried, _TRIAL_SECONDS + _PATIENCE)
+        return self._asked(TryEnvironment(added, _TRIAL_SECONDS), self._tried, _TRIAL_SECONDS + PATIENCE)
 
     def new_key(self) -> int:
         """Number of a process that it is to start."""
@@ -198,20 +165,13 @@ class Nursery:
     def close(self) -> None:
         """End the supervisor, and with it every task. Safe to call again."""
         with uninterrupted():
-            with contextlib.suppress(OSError):
-                wire.send(self._socket, Leave())
-            with contextlib.suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)  # a process that pytest has forked may hold the socket too
-            self._socket.close()
-            if self._code is None:
-                if self.ready is None:  # it may be within an import of many seconds, and has no task yet
-                    self._process.kill()
-                try:
-                    self._code = self._process.wait(5.0)
-                except subprocess.TimeoutExpired:
-                    self._process.kill()
-                    self._code = self._process.wait()
-                self._kill_groups()
+            # Until it is ready it may be within an import of many seconds, and has no task yet.
+            self._process.end(at_once=self.ready is None)
+            # The kernel has killed the tasks with the supervisor, but not what they had started.
+            for pid in self.pids.values():
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(pid, signal.SIGKILL)
+            self.pids.clear()
 
     def _asked(self, request: object, answers: list[T], seconds: float) -> T:
         """Send a request whose answer comes into `answers`, and wait for it.
@@ -234,23 +194,19 @@ class Nursery:
         """Close, and remove the log unless logs are kept: a session may need many supervisors in turn."""
         self.close()
         if not self._keep_logs:
-            self._log.unlink(missing_ok=True)
+            self._process.remove_log()
 
     def _receive(self, deadline: float) -> bool:
         """Take in at least one packet; False where none came before the deadline."""
-        if self._code is not None:
-            raise SupervisorGoneError(describe_exit(self._code))
-        if not _readable(self._socket, deadline):
+        self._must_live()
+        if not self._process.readable(deadline):
             return False
-        with uninterrupted():  # what is received is taken in, or the rest of it would mean nothing
-            try:
-                data = self._socket.recv(1 << 16)
-            except OSError:
-                data = b""
-            if not data:
-                self._gone()
-            for message in self._inbox.feed(data):
-                self._take(message)
+        try:
+            with uninterrupted():  # what is received is taken in, or the rest of it would mean nothing
+                for message in self._process.received():
+                    self._take(message)
+        except ConnectionError:
+            self._gone()
         return True
 
     def _take(self, message: object) -> None:
@@ -274,32 +230,17 @@ class Nursery:
             raise AssertionError(message)
 
     def _send(self, message: object, fds: Sequence[int] = ()) -> None:
-        if self._code is not None:
-            raise SupervisorGoneError(describe_exit(self._code))
+        self._must_live()
         try:
             with uninterrupted():  # nobody would understand what comes after half a message
-                wire.send(self._socket, message, fds)
+                self._process.send(message, fds)
         except OSError:
             self._gone()
 
+    def _must_live(self) -> None:
+        if self._process.code is not None:
+            raise SupervisorGoneError(describe_exit(self._process.code))
+
     def _gone(self) -> None:
         self.close()
-        assert self._code is not None
-        raise SupervisorGoneError(describe_exit(self._code))
-
-    def _kill_groups(self) -> None:
-        # The kernel has killed the tasks with the supervisor, but not what they had started.
-        for pid in self.pids.values():
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
-        self.pids.clear()
-
-    def _log_text(self) -> str:
-        text = tail(self._log)
-        return f"\n--- end of its log ---\n{text}" if text else ""
-
-
-def _readable(sock: socket.socket, deadline: float) -> bool:
-    poll = select.poll()  # and not select(), which takes no descriptor over 1023
-    poll.register(sock, select.POLLIN)
-    return bool(poll.poll(max(0.0, deadline - time.monotonic()) * 1000))
+        self._must_live()

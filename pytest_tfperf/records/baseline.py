@@ -44,6 +44,8 @@ class BaselineSession:
     """Seconds."""
     run_seconds: tuple[float, float] | None = None
     """What a whole run took, of the reference and of the arm: how long a gate will take. None in older files."""
+    window_seconds: float | None = None
+    """Length that the timed windows of those runs were asked to have. None in older files."""
 
 
 @dataclass(frozen=True)

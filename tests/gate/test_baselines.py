@@ -57,7 +57,7 @@ def test_only_the_selected_count_is_saved_and_what_was_set_by_hand_stays(fresh: 
     assert re.search(r"^took .*, expected ", first.stdout, re.MULTILINE)
     (file,) = fresh.baseline_files
     text = file.read_text()
-    assert next(line for line in text.splitlines() if not line.startswith("#")) == "schema_version: 3"
+    assert next(line for line in text.splitlines() if not line.startswith("#")) == "schema_version: 4"
     floor = "efficiency_floor: 0.001  # measured by hand, see the wiki"
     file.write_text(text.replace("efficiency_floor: null", floor))
     one_before = file.read_text().partition("  2:")[0]

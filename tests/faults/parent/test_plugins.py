@@ -62,7 +62,7 @@ def test_after(tfperf):
 
 def test_a_timeout_by_signal_at_the_worst_moments(tmp_path: Path) -> None:
     """Between a request for one port and its answer, which is not to be that to a request for two; and as tasks end."""
-    points = "pytest_tfperf.cluster.nursery:_readable=,SIGALRM "
+    points = "pytest_tfperf.cluster.supervisor_process:SupervisorProcess.readable=,SIGALRM "
     points += "pytest_tfperf.cluster.task_group:TaskGroup._await_exits=SIGALRM"
     with parent(tmp_path) as one:
         options = ("-o", "timeout_method=signal", "--no-tfperf-compile-cache")
@@ -156,7 +156,7 @@ def pytest_collection_finish(session):
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config):
     with open("zygote.txt", "w") as file:
-        file.write(str(config.stash[SESSION].launcher._nurseries.current._process.returncode))
+        file.write(str(config.stash[SESSION].launcher._nurseries.current._process.code))
 """
 FORKS = """
 import atexit, os

@@ -29,7 +29,7 @@ def test_first_save_writes_this_file(tmp_path: Path) -> None:
     assert path_of(tmp_path).read_text() == (
         HEADER
         + """
-schema_version: 3
+schema_version: 4
 workload: mlp
 strategy: ps_async
 variant: null
@@ -368,9 +368,23 @@ def test_what_a_run_took_is_two_positive_numbers(tmp_path: Path, wrong: str) -> 
         BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 2)
 
 
-def test_a_file_of_version_2_is_read(tmp_path: Path) -> None:
+def test_how_long_windows_were_is_kept_and_may_be_missing(tmp_path: Path) -> None:
+    baselines = BaselineStore(tmp_path)
+    baselines.save([make_entry()])
+    assert "window_seconds" not in path_of(tmp_path).read_text()
+    baselines.save([make_entry(date="2026-11-28T22:36:48Z", window_seconds=0.25)])
+    found = baselines.find(ENVIRONMENT, "mlp-ps_async", 2)
+    assert found is not None
+    assert [session.window_seconds for session in found.sessions] == [None, 0.25]
+    edit(path_of(tmp_path), "window_seconds: 0.25", "window_seconds: 0")
+    with pytest.raises(BaselineError, match=r"line \d+: replicas\.2\.sessions\..*window_seconds is 0"):
+        BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 2)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_file_of_an_older_version_is_read(tmp_path: Path, version: int) -> None:
     BaselineStore(tmp_path).save([make_entry()])
-    edit(path_of(tmp_path), "schema_version: 3", "schema_version: 2")
+    edit(path_of(tmp_path), "schema_version: 4", f"schema_version: {version}")
     assert BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 2) is not None
 
 

@@ -107,6 +107,22 @@ def test_what_nothing_is_known_of_is_guessed_and_said() -> None:
     assert told.expected < cached < forecast([compiled], replace(CONFIG, compile_cache=False), {}, unknown).expected
 
 
+def test_a_baseline_with_windows_of_another_length_is_converted() -> None:
+    """Step time is 45 ms of T(1) and 50 ms of T(4); six windows' worth of steps, the warm-up's included."""
+    entry = baseline()
+    latest = replace(entry.latest, run_seconds=(7.0, 11.0), window_seconds=0.2)
+    stored = Stored(replace(entry, sessions=(latest,)), tolerance=0.03)
+    sweep = Sweep(replace(SPEC, replicas=(4,)), (4,))
+    reference, own = latest.reference_step_time[-1], latest.step_time[-1]
+    told = forecast([sweep], CONFIG, {}, lambda spec, replicas: stored)
+    longer = 6 * (9 - 4) * reference + 6 * (8 - 4) * own
+    assert told.most == pytest.approx(8.0 + 5 * (7.0 + 11.0 + longer))
+    # As long as a step: a window that is shorter still holds one.
+    short = replace(CONFIG, measurement=replace(CONFIG.measurement, window_seconds=0.001))
+    told = forecast([sweep], short, {}, lambda spec, replicas: stored)
+    assert told.most == pytest.approx(8.0 + 5 * (7.0 + 11.0 - 6 * 3 * reference - 6 * 3 * own))
+
+
 def alike(replicas: int, seconds: tuple[float, float]) -> BaselineEntry:
     entry = replace(baseline(), replicas=replicas)
     return replace(entry, sessions=(replace(entry.latest, run_seconds=seconds),))

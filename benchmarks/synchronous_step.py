@@ -1,13 +1,14 @@
 """Where the time of a synchronous step goes: the same ranks run it with and without each of its parts, in turns.
 
     python -m benchmarks.synchronous_step [--workload resnet50] [--replicas 4] [--device gpu] [--rounds 3]
-        [--window 2] [--params batch_size=64 ...] [--arms all-reduce update ...]
+        [--window 2] [--params batch_size=64 ...] [--unpacked] [--arms all-reduce update ...]
 
 One process a replica, as in `multi_worker_mirrored`. All arms run in the same processes and share their compiled
 functions, so that what differs between two arms is the part that one of them lacks.
 
     gradients    forward and backward pass
     update       and the update by its own gradients, nothing exchanged
+    one function the same, gradients and update compiled as one: nothing can be exchanged between them
     all-reduce   and the all-reduce between them: the strategy's step
     dispatch     the same, called asynchronously, so that Python can call the next step before this one is done
     unrolled     the same, four steps in one function call
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from statistics import median
 from typing import Any
 
@@ -27,7 +29,7 @@ from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
 
 UNROLLED = 4
-ARMS = ("gradients", "update", "all-reduce", "dispatch", "unrolled")
+ARMS = ("gradients", "update", "one function", "all-reduce", "dispatch", "unrolled")
 
 
 def measure(task: Any, name: str, params: dict[str, Any], device: Any, options: argparse.Namespace) -> Any:
@@ -51,9 +53,9 @@ def measure(task: Any, name: str, params: dict[str, Any], device: Any, options: 
     local = [strategy.experimental_local_results(variable)[0] for variable in built.variables]
     updates = FusedUpdates(definition.optimizer, local, where)
     xla = bool(params["xla"])
-    gradients = gradient_function(built, xla=xla, pack=True)
+    gradients = gradient_function(built, xla=xla, pack=options.pack)
     update = update_function(
-        updates, local, xla=xla, packed=True, divisor=built.loss_scale * strategy.num_replicas_in_sync
+        updates, local, xla=xla, packed=options.pack, divisor=built.loss_scale * strategy.num_replicas_in_sync
     )
 
     def replica(*, apply: bool, reduce: bool) -> Any:
@@ -66,18 +68,29 @@ def measure(task: Any, name: str, params: dict[str, Any], device: Any, options: 
             return loss
         return loss, found[0]  # without a use of the gradients TensorFlow would leave out the backward pass
 
-    def made(*, apply: bool, reduce: bool, steps: int = 1) -> Any:
+    def both(features: Any, labels: Any) -> Any:
+        loss, found = gradients(features, labels)
+        update(found)
+        return loss
+
+    compiled = tf.function(both, jit_compile=True if xla else None, autograph=False)
+
+    def calling(step: Callable[[], Any], steps: int = 1) -> Any:
         def call() -> Any:
             for _ in range(steps):
-                result = strategy.run(lambda: replica(apply=apply, reduce=reduce))
+                result = strategy.run(step)
             return result
 
         return tf.function(call, autograph=False)
+
+    def made(*, apply: bool, reduce: bool, steps: int = 1) -> Any:
+        return calling(lambda: replica(apply=apply, reduce=reduce), steps)
 
     whole = made(apply=True, reduce=True)
     arms = {
         "gradients": (made(apply=False, reduce=False), 1, False),
         "update": (made(apply=True, reduce=False), 1, False),
+        "one function": (calling(lambda: compiled(*built.batches.next())), 1, False),
         "all-reduce": (whole, 1, False),
         "dispatch": (whole, 1, True),
         "unrolled": (made(apply=True, reduce=True, steps=UNROLLED), UNROLLED, False),
@@ -119,6 +132,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--window", type=float, default=2.0, help="seconds")
     parser.add_argument("--params", nargs="*", default=[], metavar="NAME=VALUE")
+    parser.add_argument(
+        "--unpacked", dest="pack", action="store_false", help="a gradient for each variable, as `single`"
+    )
     parser.add_argument("--arms", nargs="*", choices=ARMS, default=list(ARMS))
     options = parser.parse_args()
     definition = workloads.get(options.workload)

@@ -53,8 +53,8 @@ def forecast(
     """Say how long the sweeps will take, from the moment of asking.
 
     A run takes what it took in the last session here; else what it took when the baseline was saved; else what one that
-    is alike took; else a guess. The rounds are as many as last time, else as many as a gate on
-    unchanged code is expected to need, else all.
+    is alike took; else a guess. The rounds are as many as last time, else as many as a gate on unchanged code is
+    expected to need, else all.
     """
     count, unknown = 0, 0
     expected = most = fewest = float(history.get("", {}).get(kind_of(config, 0), _BESIDE_RUNS))

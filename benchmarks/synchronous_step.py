@@ -24,6 +24,7 @@ from typing import Any
 
 from benchmarks.settings import settings
 from pytest_tfperf.cluster import ClusterLauncher, placements
+from pytest_tfperf.measurement.gpus import visible_gpus
 from pytest_tfperf.records.task import Layout, TaskId
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
@@ -140,7 +141,7 @@ def main() -> None:
     definition = workloads.get(options.workload)
     params = workloads.resolve_params(definition, settings(options.params))
     strategies.get("multi_worker_mirrored")
-    gpus = [str(index) for index in range(options.replicas)] if options.device == "gpu" else []
+    gpus = [gpu.identifier for gpu in visible_gpus()][: options.replicas] if options.device == "gpu" else []
     layout = placements(Layout(workers=options.replicas), gpus=gpus)
     with ClusterLauncher() as launcher, launcher.start(layout) as cluster:
         results = cluster.run(measure, options.workload, params, options.device, options, timeout=540)

@@ -132,9 +132,9 @@ def _hosts(value: object, replicas: tuple[int, ...]) -> dict[int, tuple[tuple[st
 
 
 def _reference(strategy: Strategy, recipe: Recipe) -> Recipe:
-    """T(1): the same workload; options only where the strategy is the same, as no other has them."""
-    options = recipe.strategy_options if strategy.name == recipe.strategy else strategies.resolve_options(strategy, {})
-    return Recipe(strategy.name, options, recipe.workload_params)
+    """T(1): the same workload, with those of the strategy's options that the reference has too."""
+    shared = {name: value for name, value in recipe.strategy_options.items() if name in strategy.options}
+    return Recipe(strategy.name, strategies.resolve_options(strategy, shared), recipe.workload_params)
 
 
 def _versus(workload: WorkloadDefinition, recipe: Recipe, value: object, replicas: tuple[int, ...]) -> Recipe | None:

@@ -93,8 +93,8 @@ def repeated(step: Callable[[], Any], steps: int) -> Callable[[], Any]:
 class EagerStep:
     """A step that is one `tf.function`. Calling it comes back as soon as its kernels are launched.
 
-    `function` gives the replica's loss, or a tuple of them where this process has several replicas; `examples` are
-    those of one replica, and `variables` those of the first.
+    `function` gives the replica's loss, or writes that of each replica of this process to one of `losses`; `examples`
+    are those of one replica, and `variables` those of the first.
     """
 
     updates_per_step = 1
@@ -106,20 +106,22 @@ class EagerStep:
         updates: FusedUpdates,
         variables: Sequence[Any],
         *,
-        replicas: int = 1,
+        losses: Sequence[Any] = (),
         gradients: Callable[[], tuple[Any, Any]] | None = None,
         steps_per_call: int = 1,
     ) -> None:
-        """`gradients` gives loss and gradients of a batch without any communication, where that can be had;
-        `steps_per_call` says how many steps `function` makes, of which it gives the last one's loss.
+        """`losses` are variables, each on its replica's device; `gradients` gives loss and gradients of a batch without
+        any communication, where that can be had; `steps_per_call` says how many steps `function` makes, of which it
+        gives the last one's loss.
         """
         self._function = function
         self._gradients = gradients
-        self._losses: Any = None
+        self._written = tuple(losses)
+        self._losses: tuple[Any, ...] = ()
         self._updates = updates
         self._variables = variables
-        self.examples_per_step = replicas * examples
-        self.replicas = replicas
+        self.replicas = max(1, len(losses))
+        self.examples_per_step = self.replicas * examples
         self.steps_per_call = steps_per_call
 
     def trace(self) -> bool:
@@ -133,15 +135,14 @@ class EagerStep:
     def run(self, times: int = 1) -> None:
         function = self._function
         for _ in range(times):
-            losses = function()
-        self._losses = losses
+            loss = function()
+        self._losses = self._written or (loss,)
 
     def wait(self) -> float:
-        if self._losses is None:
+        if not self._losses:
             return float("nan")
-        # The function gives its loss after its updates, and each device keeps the order of steps.
-        losses = self._losses if isinstance(self._losses, tuple) else (self._losses,)
-        return sum(float(loss) for loss in losses) / len(losses)
+        # A loss is there after its replica's updates, and each device keeps the order of steps.
+        return sum(float(loss) for loss in self._losses) / len(self._losses)
 
     def updates(self) -> int:
         return int(self._updates.count)
@@ -168,4 +169,4 @@ class EagerStep:
         return variable_facts(self._variables)
 
     def close(self) -> None:
-        self._losses = None
+        self._losses = ()

@@ -21,7 +21,6 @@ class Independent(Single):
     """
 
     name = "independent"
-    options: Mapping[str, Scalar] = {}
     synchronous = False
     updates_are_global = False
     measured_job = "worker"

@@ -78,15 +78,14 @@ class Mirrored:
         else:
             steps = [_divided_step(built, updates[i], local[i], replicas, xla=xla, pack=pack) for i in range(replicas)]
 
-        def replica() -> Any:
+        losses = [_loss_variable(where) for where in devices]
+
+        def replica() -> None:
             index = int(tf.get_static_value(tf.distribute.get_replica_context().replica_id_in_sync_group))
-            return steps[index](*batches[index].next())
+            losses[index].assign(steps[index](*batches[index].next()), read_value=False)
 
-        def step() -> Any:
-            return tuple(strategy.experimental_local_results(strategy.run(replica)))
-
-        function = tf.function(step, autograph=False)
-        return EagerStep(function, built.batches.examples, updates[0], local[0], replicas=replicas)
+        function = tf.function(lambda: strategy.run(replica), autograph=False)
+        return EagerStep(function, built.batches.examples, updates[0], local[0], losses=losses)
 
 
 def _is_compiled(collective: str, device: Device, *, xla: bool) -> bool:
@@ -101,6 +100,18 @@ def _is_compiled(collective: str, device: Device, *, xla: bool) -> bool:
             "devices in TensorFlow; leave it at 'between'."
         )
     return collective == "compiled"
+
+
+def _loss_variable(device: str) -> Any:
+    """Where a replica writes its loss, on its own device.
+
+    What a function returns is made on its first device, after all that it has to do on any: each loss would be copied
+    there, and the host could not start the next step before all replicas have ended this one.
+    """
+    import tensorflow as tf
+
+    with tf.device(device):
+        return tf.Variable(float("nan"), trainable=False)
 
 
 def _divided_step(

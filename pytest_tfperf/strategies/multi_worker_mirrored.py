@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import Any
 
 from pytest_tfperf.errors import MeasurementError, UsageError
@@ -18,7 +17,7 @@ from pytest_tfperf.strategies.eager_step import (
     update_function,
 )
 from pytest_tfperf.strategies.optimizers import FusedUpdates
-from pytest_tfperf.strategies.packing import Packing
+from pytest_tfperf.strategies.packing import packed_variables
 from pytest_tfperf.workloads.base import WorkloadDefinition
 from pytest_tfperf.workloads.building import build, recipe
 
@@ -74,11 +73,8 @@ class MultiWorkerMirrored:
         task.phase("building")
         xla, pack = bool(params["xla"]), bool(options["pack_gradients"])
         make = recipe(workload, params)
-        packing = Packing(1) if options["pack_variables"] else None
-        with strategy.scope(), tf.variable_creator_scope(packing.create) if packing else nullcontext():
+        with strategy.scope(), packed_variables(bool(options["pack_variables"])) as packing:
             built = build(make(), where)
-            if packing:
-                packing.complete()
         local = [strategy.experimental_local_results(variable)[0] for variable in built.parts]
         updates = FusedUpdates(workload.optimizer, local, where)
         gradients = gradient_function(built, xla=xla, pack=pack, packing=packing)

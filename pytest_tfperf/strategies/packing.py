@@ -8,7 +8,8 @@ GPU that waits for the call does nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -163,6 +164,20 @@ class Packing:
         """Operations that write, in every step, what was assigned to slices; inside of the function that assigned."""
         flats = {id(flat): flat for flat in self._flats.values()}
         return [flat.update() for flat in flats.values() if flat.deltas]
+
+
+@contextmanager
+def packed_variables(used: bool) -> Iterator[Packing | None]:
+    """Within, `tf.Variable(...)` gives slices of one variable a type, if `used`; gives what makes them, or None."""
+    if not used:
+        yield None
+        return
+    import tensorflow as tf
+
+    packing = Packing(1)
+    with tf.variable_creator_scope(packing.create):
+        yield packing
+        packing.complete()
 
 
 def _shares(parts: Sequence[Slice], servers: int) -> list[list[Slice]]:

@@ -70,11 +70,11 @@ def train_with_state(task: Task, *, steps: int, **options: Any) -> dict[str, Any
     }
 
 
-def train_in_functions(task: Task, *, steps: int, **options: Any) -> dict[str, Any]:
-    """The same of a rank of `multi_worker_mirrored` with XLA; weights and moving averages as the model has them."""
+def train_in_functions(task: Task, *, strategy: str, steps: int, **options: Any) -> dict[str, Any]:
+    """The same of a rank whose step XLA compiles; weights and moving averages as the model has them."""
     import tensorflow as tf
 
-    chosen, definition = strategies.get("multi_worker_mirrored"), workloads.get("fixed_norm")
+    chosen, definition = strategies.get(strategy), workloads.get("fixed_norm")
     params = {**workloads.resolve_params(definition, {}), "xla": True}
     ranks = len(task.cluster["worker"])
     step: Any = chosen.build(task, definition, params, strategies.resolve_options(chosen, options), "cpu", ranks)

@@ -11,6 +11,7 @@ from pytest_tfperf.records.task import Layout, TaskId
 from tests.strategies.harness import run_tasks
 from tests.strategies.jobs import train_one_of
 from tests.strategies.linear_reference import train_by_hand
+from tests.strategies.mirrored_jobs import transfers_between_replicas
 from tests.strategies.small_workloads import linear_data
 
 STEPS = 10
@@ -59,3 +60,11 @@ def test_models_train(trained: dict[str, Any]) -> None:
     assert trained["keras"]["losses"][-1] < 0.8 * trained["keras"]["losses"][0]
     for before, after in zip(trained["normalised"]["before"], trained["normalised"]["after"]):
         assert (before != after).any()
+
+
+def test_a_step_whose_collective_is_compiled_moves_nothing_else_between_devices() -> None:
+    found = run_tasks(Layout(1), transfers_between_replicas)[TaskId("worker", 0)]
+    assert found["devices"] == ["CPU:0", "CPU:1"]
+    assert found["sends"] == []
+    assert 0 < found["loss"] < 2
+    assert found["updates"] == 1

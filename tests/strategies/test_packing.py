@@ -66,11 +66,18 @@ def test_updates_of_two_asynchronous_workers_are_all_counted() -> None:
     assert results[WORKERS[0]]["losses"][-1] < results[WORKERS[0]]["losses"][0]
 
 
-@pytest.mark.parametrize("steps_per_call", [1, 3])
-def test_a_compiled_step_takes_one_variable_for_many_and_trains_the_same(steps_per_call: int) -> None:
-    whole = run_tasks(Layout(2), train_in_functions, steps=STEPS, steps_per_call=steps_per_call)
-    packed = run_tasks(Layout(2), train_in_functions, steps=STEPS, steps_per_call=steps_per_call, pack_variables=True)
-    for worker in WORKERS:
+@pytest.mark.parametrize(
+    ("ranks", "options"),
+    [
+        (1, {"strategy": "single"}),
+        (2, {"strategy": "multi_worker_mirrored"}),
+        (2, {"strategy": "multi_worker_mirrored", "steps_per_call": 3}),
+    ],
+)
+def test_a_compiled_step_takes_one_variable_for_many_and_trains_the_same(ranks: int, options: dict[str, Any]) -> None:
+    whole = run_tasks(Layout(ranks), train_in_functions, steps=STEPS, **options)
+    packed = run_tasks(Layout(ranks), train_in_functions, steps=STEPS, pack_variables=True, **options)
+    for worker in WORKERS[:ranks]:
         one, other = packed[worker], whole[worker]
         np.testing.assert_allclose(one["losses"], other["losses"], rtol=1e-4)
         for kind in ("weights", "state"):

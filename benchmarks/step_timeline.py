@@ -12,9 +12,9 @@ of the task's GPUs and a step:
     idle       nothing runs: the host has not started what comes next
     launches   kernels, copies and fills
 
-and the longest idle stretches with the kernels around them, so that one sees what the GPU waited for. Against the first
-arm: kernels whose time differs most. `--keep` keeps the records, to be opened in TensorBoard's profiler. XLA_FLAGS from
-outside are taken, so that an option of XLA's can be tried.
+and where most of the idle time lies, by the kernels before and after, so that one sees what the GPU waited for. Against
+the first arm: kernels whose time differs most. `--keep` keeps the records, to be opened in TensorBoard's profiler.
+XLA_FLAGS from outside are taken, so that an option of XLA's can be tried.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
 
 KERNELS = 6
+GAPS = 5
 
 
 def record(task: Any, arm: str, job: dict[str, Any]) -> Any:
@@ -104,8 +105,8 @@ def show(arm: str, tasks: list[Any], first: dict[str, float] | None) -> dict[str
             f"  GPU {gpu}: {found.launches / steps:.0f} launches; "
             + ", ".join(f"{k} {v:.2f} ms" for k, v in each.items())
         )
-        for seconds, before, after in found.gaps:
-            print(f"    idle {1e3 * seconds:.2f} ms between {before[:60]} and {after[:60]}")
+        for (before, after), (seconds, number) in sorted(found.gaps.items(), key=lambda gap: -gap[1][0])[:GAPS]:
+            print(f"    idle {1e3 * seconds / steps:.2f} ms, {number} times, between {before[:60]} and {after[:60]}")
         kernels = {name: 1e3 * seconds / steps for name, seconds in found.kernels.items()}
     if first is None:
         ranked = sorted(kernels, key=lambda name: -kernels[name])

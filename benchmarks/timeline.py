@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-GAPS = 4
-"""Idle stretches that are kept."""
-
 
 @dataclass(frozen=True)
 class Event:
@@ -28,8 +25,8 @@ class Timeline:
     exposed: float = 0.0
     idle: float = 0.0
     launches: int = 0
-    gaps: list[tuple[float, str, str]] = field(default_factory=list)
-    """Seconds of the longest idle stretches, with the event before and after."""
+    gaps: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    """Seconds in all and number of the idle stretches between an event of one name and one of the other."""
     kernels: dict[str, float] = field(default_factory=dict)
     """Seconds by kernel."""
 
@@ -41,17 +38,17 @@ def timeline(events: Iterable[Event]) -> Timeline:
         return Timeline()
     begin, end = ordered[0].start, max(event.end for event in ordered)
     busy, computing = _covered(ordered), _covered(event for event in ordered if not _reduces(event))
-    gaps, last = [], ordered[0]
+    gaps: dict[tuple[str, str], tuple[float, int]] = {}
+    last = ordered[0]
     for event in ordered[1:]:
         if event.start > last.end:
-            gaps.append((event.start - last.end, last.name, event.name))
+            seconds, number = gaps.get((last.name, event.name), (0.0, 0))
+            gaps[last.name, event.name] = (seconds + event.start - last.end, number + 1)
         last = max(last, event, key=lambda each: each.end)
     by_kernel: dict[str, float] = {}
     for event in ordered:
         by_kernel[event.name] = by_kernel.get(event.name, 0.0) + event.end - event.start
-    return Timeline(
-        end - begin, computing, busy - computing, end - begin - busy, len(ordered), sorted(gaps)[::-1][:GAPS], by_kernel
-    )
+    return Timeline(end - begin, computing, busy - computing, end - begin - busy, len(ordered), gaps, by_kernel)
 
 
 def _reduces(event: Event) -> bool:

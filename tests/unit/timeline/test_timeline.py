@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.timeline import GAPS, Event, timeline
+from benchmarks.timeline import Event, timeline
+
+STEP = (("gradients", 0.0, 7.0), ("update", 7.5, 8.0))
 
 
 def test_time_is_compute_all_reduce_that_nothing_hides_and_idle() -> None:
@@ -18,7 +20,7 @@ def test_time_is_compute_all_reduce_that_nothing_hides_and_idle() -> None:
     )
     assert (found.span, found.compute, found.exposed, found.idle) == pytest.approx((9.0, 5.0, 2.0, 2.0))
     assert found.launches == 4
-    assert found.gaps == [(2.0, "ncclDevKernel_AllReduce", "update")]
+    assert found.gaps == {("ncclDevKernel_AllReduce", "update"): (2.0, 1)}
     assert found.kernels == pytest.approx(
         {"conv": 4.0, "ncclDevKernel_AllReduce": 3.0, "update": 1.0, "other stream": 0.2}
     )
@@ -28,14 +30,12 @@ def test_a_long_kernel_is_busy_whatever_ended_in_it() -> None:
     """The gap begins at the last end so far, not at that of the kernel that started last."""
     found = timeline([Event("long", 0.0, 10.0), Event("short", 1.0, 2.0), Event("next", 11.0, 12.0)])
     assert found.idle == pytest.approx(1.0)
-    assert found.gaps == [(1.0, "long", "next")]
+    assert found.gaps == {("long", "next"): (1.0, 1)}
 
 
-def test_the_longest_gaps_are_kept_whatever_order_the_events_came_in() -> None:
-    events = [
-        Event(f"k{number}", 10.0 * number + gap, 10.0 * (number + 1)) for number, gap in enumerate([0, 1, 5, 2, 4, 3])
-    ]
-    found = timeline(reversed(events))
-    assert [seconds for seconds, _, _ in found.gaps] == pytest.approx([5.0, 4.0, 3.0, 2.0])
-    assert len(found.gaps) == GAPS
+def test_gaps_between_the_same_neighbours_are_summed_whatever_order_the_events_came_in() -> None:
+    steps = [Event(name, 10.0 * step + start, 10.0 * step + end) for step in range(3) for name, start, end in STEP]
+    found = timeline(reversed(steps))
+    assert found.gaps == {("gradients", "update"): (1.5, 3), ("update", "gradients"): (4.0, 2)}
+    assert found.idle == pytest.approx(5.5)
     assert timeline([]).span == 0.0

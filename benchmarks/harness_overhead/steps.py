@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -53,14 +53,32 @@ def time_of_step(step: Any, seconds: float, device: Device) -> float:
 
 def calibrate(task: Any, device: Device, milliseconds: float, given: Given) -> tuple[int, Any]:
     """The batch whose step takes about so long, and that step; the smallest batch where even that takes longer."""
+    tried: list[tuple[int, float]] = []
     batch_size = 8
-    for _ in range(12):  # a batch of little work tells little of a larger one
+    for _ in range(12):
         step = build(task, device, batch_size, given)
-        taken = 1000 * time_of_step(step, 0.5, device)
-        better = max(1, round(batch_size * min(30.0, milliseconds / taken)))
-        if 0.8 < milliseconds / taken < 1.25 or better == batch_size:
+        tried.append((batch_size, 1000 * time_of_step(step, 0.5, device)))
+        better = next_batch(tried, milliseconds)
+        if 0.8 < milliseconds / tried[-1][1] < 1.25 or better == batch_size:
             break
         batch_size = better
     else:
         step = build(task, device, batch_size, given)
     return batch_size, step
+
+
+def next_batch(tried: Sequence[tuple[int, float]], milliseconds: float) -> int:
+    """The batch to try next, of batches and the milliseconds that a step of each took, in the order they were tried.
+
+    A step takes something for itself and something for each example: the line through the last two. A batch of little
+    work tells little of a larger one, so that the next is at most 30 times as large; and it is so where more examples
+    took no longer, since each try has to be compiled.
+    """
+    batch, taken = tried[-1]
+    before, then = tried[-2] if len(tried) > 1 else (0, 0.0)
+    an_example = (taken - then) / (batch - before)
+    if an_example > 0:
+        better = batch + (milliseconds - taken) / an_example
+    else:
+        better = float("inf") if taken < milliseconds else 0.0
+    return max(1, round(min(max(better, batch / 30), batch * 30)))

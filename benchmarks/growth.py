@@ -114,8 +114,11 @@ def measure(arms: int) -> Size:
         for _ in range(3):
             with phase("text"):
                 lines = [line for report in reports for line in failure_lines(report.view)]
-                lines += summary_lines(gate.views, details=True)
-                lines += [(tally(view.verdict for view in gate.views), None), (tally(gate.left_open), None)]
+                lines += summary_lines(gate.results.views, details=True)
+                lines += [
+                    (tally(view.verdict for view in gate.results.views), None),
+                    (tally(gate.results.left_open), None),
+                ]
         size.memory = max(0.0, _peak() - before)
         looks = (report.verdict.look for report in reports)
         size.looks = sum(look.round - 1 for look in looks if look is not None) / arms

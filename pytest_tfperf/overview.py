@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -15,6 +15,7 @@ from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.report.document import SCHEMA_VERSION, Case, Place, SessionReport, Settings
 from pytest_tfperf.report.measured import MeasuredArm, MeasuredRun, MeasuredSweep, Task
 from pytest_tfperf.report.text import tally
+from pytest_tfperf.results import Results
 from pytest_tfperf.telling import ArmReport
 from pytest_tfperf.version import __version__
 
@@ -36,15 +37,11 @@ def session_report(
     sitting: Sitting,
     config: PerfConfig,
     cases: Iterable[TestCase],
-    reports: Mapping[tuple[str, int], ArmReport],
-    results: Mapping[str, SweepResult],
-    *,
-    findings: Sequence[str],
+    results: Results,
     saved: Sequence[str],
-    left_open: Sequence[str],
 ) -> SessionReport:
-    """Make the report; `reports` by test and replica count, `results` by test."""
-    made = tuple(_case(case, reports.get((case.spec.test, case.replicas))) for case in cases)
+    """Make the report; `saved` is what was written of which test, a line each."""
+    made = tuple(_case(case, results.arms.get((case.spec.test, case.replicas))) for case in cases)
     return SessionReport(
         schema_version=SCHEMA_VERSION,
         plugin=__version__,
@@ -63,13 +60,13 @@ def session_report(
             save=config.save,
             smoke=config.smoke,
         ),
-        places=_places(results.values()),
-        sweeps=tuple(_sweep(result) for result in results.values()),
+        places=_places(results.sweeps.values()),
+        sweeps=tuple(_sweep(result) for result in results.sweeps.values()),
         cases=made,
-        findings=tuple(findings),
+        findings=results.findings,
         saved=tuple(saved),
         tally=tally(case.word for case in made),
-        left_open=tally(left_open),
+        left_open=tally(results.left_open),
     )
 
 

@@ -203,16 +203,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.ensure_newline()
     for annotation in config.stash.get(recording.ANNOTATIONS, ()):
         terminalreporter.write_line(annotation)  # uncoloured: GitHub looks for it at the start of a line
-    if not perf.views:
+    if not perf.results.views:
         return
     terminalreporter.section("tfperf")
-    for line, verdict in summary_lines(perf.views, details=config.option.verbose > 0):
+    for line, verdict in summary_lines(perf.results.views, details=config.option.verbose > 0):
         terminalreporter.write_line(line, **(COLOURS[verdict] if verdict else {}))
-    for text in perf.findings:
+    for text in perf.results.findings:
         terminalreporter.write_line(text)
-    terminalreporter.write_line(tally(view.verdict for view in perf.views))
-    if perf.left_open:
-        terminalreporter.write_line(f"--tfperf-strict would fail {tally(perf.left_open)}", yellow=True)
+    terminalreporter.write_line(tally(view.verdict for view in perf.results.views))
+    if perf.results.left_open:
+        terminalreporter.write_line(f"--tfperf-strict would fail {tally(perf.results.left_open)}", yellow=True)
     if str(perf.duration):
         terminalreporter.write_line(str(perf.duration))
     for saved in perf.saved:

@@ -17,7 +17,6 @@ from pytest_tfperf.baseline.store import BaselineStore
 from pytest_tfperf.cases import TestCases
 from pytest_tfperf.cluster import ClusterLauncher
 from pytest_tfperf.config import PerfConfig
-from pytest_tfperf.diagnosis.suspects import findings_of
 from pytest_tfperf.durations import History, Stored, stored_of
 from pytest_tfperf.errors import TfPerfError
 from pytest_tfperf.forecast import Duration
@@ -28,7 +27,7 @@ from pytest_tfperf.measurement.clock import MonotonicClock
 from pytest_tfperf.measurement.cores import measuring_cores, quiet_cores
 from pytest_tfperf.measurement.gpus import visible_gpus
 from pytest_tfperf.measurement.provenance import git_provenance
-from pytest_tfperf.outcome import fails, left_open
+from pytest_tfperf.outcome import fails
 from pytest_tfperf.overview import Sitting, session_report
 from pytest_tfperf.pacing import TimeBudget
 from pytest_tfperf.plan import plan_sweeps
@@ -40,7 +39,7 @@ from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.run import Run
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.report.document import SessionReport
-from pytest_tfperf.report.view import ArmView
+from pytest_tfperf.results import Results
 from pytest_tfperf.rounds import RunMaker, SweepMeasurer
 from pytest_tfperf.runs import Progress, RunMeasurer
 from pytest_tfperf.saving import Saved, Saver
@@ -56,6 +55,7 @@ class PerfSession:
         self.config = config
         self.cases = TestCases()
         """The selected tests, and what became of each."""
+        self.results = Results(config)
         self._progress = progress
         self._store = BaselineStore(config.baselines)
         self._launcher = ClusterLauncher(launcher=config.launcher, keep_logs=config.keep_logs)
@@ -72,8 +72,6 @@ class PerfSession:
         self._sweeps: Mapping[str, Sweep] = {}
         self._unmeasured: set[str] = set()
         """Of those, by test, what shares the time that is left."""
-        self._results: dict[str, SweepResult] = {}
-        self._reports: dict[tuple[str, int], ArmReport] = {}
         self._environments: dict[Device, Environment] = {}
         self._other: OtherSide | None = None
         self._lifetime = Lifetime(self._launcher.close, self._runs.close)
@@ -90,29 +88,9 @@ class PerfSession:
         return self._other.logs if self._other else ""
 
     @property
-    def views(self) -> tuple[ArmView, ...]:
-        """Every arm reported so far, in the order of measurement."""
-        return tuple(report.view for report in self._reports.values())
-
-    @property
     def saved(self) -> Sequence[Saved]:
         """What was written so far, for the summary."""
         return self._saver.saved
-
-    @property
-    def left_open(self) -> tuple[str, ...]:
-        """What --tfperf-strict would fail of the arms that passed without it, in a word each."""
-        if self.config.strict:
-            return ()
-        return tuple(filter(None, (left_open(report.verdict, self.config) for report in self._reports.values())))
-
-    @property
-    def findings(self) -> tuple[str, ...]:
-        """What the suspects that were tried add up to: one sentence for each file, on each kind of device."""
-        tried = ((report.result.sweep.spec, report.suspect) for report in self._reports.values())
-        return findings_of(
-            (spec.test.partition("::")[0], spec.device, said) for spec, said in tried if said is not None
-        )
 
     def plan(self, selected: Iterable[tuple[SweepSpec, int]]) -> None:
         """Take the selected tests and replica counts; raises UsageError where two would share a baseline."""
@@ -141,7 +119,7 @@ class PerfSession:
 
     def took(self, history: History) -> dict[str, Any]:
         """The history with what this session took."""
-        return self.duration.added_to(history, self._results)
+        return self.duration.added_to(history, self.results.sweeps)
 
     def oppose(self, invocation: Invocation) -> None:
         """Start the other revision's side; every sweep from now on is measured beside it.
@@ -178,11 +156,11 @@ class PerfSession:
             TfPerfError: the arm could not be measured; the same error each time it is asked for.
         """
         key = (spec.test, replicas)
-        if key not in self._reports:
+        if key not in self.results.arms:
             result = self._measured(spec, replicas, workload)
             decision = self._judge.decision(spec.test, replicas)
-            self._reports[key] = arm_report(decision, result, self.config, nodeid)
-        return self._reports[key]
+            self.results.arms[key] = arm_report(decision, result, self.config, nodeid)
+        return self.results.arms[key]
 
     def fails(self, verdict: ArmVerdict) -> bool:
         """Whether a verdict fails the test under this session's settings."""
@@ -198,7 +176,7 @@ class PerfSession:
             BaselineError: it is not fit to be one, or cannot be written. Who asked to save must not be left to think
                 that it was.
         """
-        report = self._reports.get((spec.test, replicas))
+        report = self.results.arms.get((spec.test, replicas))
         if report is not None:
             commit, dirty = self._checkout
             saved = Provenance(self._date, commit, dirty, f"{spec.test}[{replicas}]")
@@ -208,16 +186,8 @@ class PerfSession:
         """All that is known by now, for every writer; `exit_status` and `arguments` are pytest's."""
         commit, dirty = self._checkout
         sitting = Sitting(self._started, self._clock.now() - self._began, exit_status, tuple(arguments), commit, dirty)
-        return session_report(
-            sitting,
-            self.config,
-            self.cases,
-            self._reports,
-            self._results,
-            findings=self.findings,
-            saved=[f"{saved.name}: {saved.file}" for saved in self.saved],
-            left_open=self.left_open,
-        )
+        saved = [f"{saved.name}: {saved.file}" for saved in self.saved]
+        return session_report(sitting, self.config, self.cases, self.results, saved)
 
     def begin(self) -> None:
         """From here on there may be processes, a worktree and folders: signals end the session in order."""
@@ -233,11 +203,12 @@ class PerfSession:
         self._runs.pin_to(self._cores)
 
     def _measured(self, spec: SweepSpec, replicas: int, workload: WorkloadDefinition) -> SweepResult:
-        if spec.test not in self._results:
+        measured = self.results.sweeps
+        if spec.test not in measured:
             sweep = self._sweeps.get(spec.test) or Sweep(spec, (replicas,))
-            self._results[spec.test] = self._measure(sweep, workload)
+            measured[spec.test] = self._measure(sweep, workload)
             self._unmeasured.discard(spec.test)
-        result = self._results[spec.test]
+        result = measured[spec.test]
         error = result.error_of(replicas)
         if error is not None:
             raise error

@@ -9,6 +9,8 @@ from pytest_tfperf.errors import UsageError
 from pytest_tfperf.workloads import registry
 
 OURS = "ours"
+PACKED = "ours packed"
+_OURS = (OURS, PACKED)
 _LOOPS = ("loop", "loop jit", "fit", "fit jit")
 _KERAS = tuple(f"{library} {way}" for library in ("keras", "tf_keras") for way in _LOOPS)
 _HUB = tuple(f"keras_hub {way}" for way in _LOOPS)
@@ -19,7 +21,8 @@ _TF_MODELS = ("tf-models loop jit",)
 class Contest:
     """A workload in one size, and the names of those that train it.
 
-    A name is a library and a way. The libraries: ``ours``; ``keras`` (Keras 3) and ``tf_keras``: their
+    A name is a library and a way. The libraries: ``ours``, whose one other way is ``packed``, with the variables as
+    slices of one; ``keras`` (Keras 3) and ``tf_keras``: their
     `applications` where they have the network, else the same network of their layers; ``keras_hub``; ``tf-models``.
     The ways: ``loop`` is one `tf.function` of gradients and update, ``fit`` is `Model.fit`; ``jit`` is XLA.
     """
@@ -38,24 +41,30 @@ _HALF = {"precision": "float16", "xla": True}
 CONTESTS = {
     contest.workload: contest
     for contest in (
-        Contest("resnet50", (OURS, *_KERAS, *_TF_MODELS), {}, {**_TINY_IMAGES, "image_size": 32}),
+        Contest("resnet50", (*_OURS, *_KERAS, *_TF_MODELS), {}, {**_TINY_IMAGES, "image_size": 32}),
         Contest(
-            "resnet152", (OURS, *_KERAS), {"batch_size": 128, **_HALF}, {**_TINY_IMAGES, "image_size": 32, "xla": False}
+            "resnet152",
+            (*_OURS, *_KERAS),
+            {"batch_size": 128, **_HALF},
+            {**_TINY_IMAGES, "image_size": 32, "xla": False},
         ),
-        Contest("inception_v3", (OURS, *_KERAS), {"batch_size": 128, **_HALF}, {**_TINY_IMAGES, "image_size": 75}),
-        Contest("alexnet", (OURS, *_KERAS), _HALF, {**_TINY_IMAGES, "image_size": 64}),
+        Contest("inception_v3", (*_OURS, *_KERAS), {"batch_size": 128, **_HALF}, {**_TINY_IMAGES, "image_size": 75}),
+        Contest("alexnet", (*_OURS, *_KERAS), _HALF, {**_TINY_IMAGES, "image_size": 64}),
         Contest(
-            "inception_resnet_v1", (OURS, *_KERAS), _HALF, {**_TINY_IMAGES, "image_size": 75, "depth": 1, "classes": 50}
+            "inception_resnet_v1",
+            (*_OURS, *_KERAS),
+            _HALF,
+            {**_TINY_IMAGES, "image_size": 75, "depth": 1, "classes": 50},
         ),
         Contest(
             "resnet110",
-            (OURS, *_KERAS),
+            (*_OURS, *_KERAS),
             {**_HALF, "input": "synthetic", "weight_decay": 0.0},
             {**_TINY_IMAGES, "depth": 8, "input": "synthetic", "weight_decay": 0.0},
         ),
         Contest(
             "gpt2",
-            (OURS, *_HUB),
+            (*_OURS, *_HUB),
             {},
             {"batch_size": 2, "sequence": 16, "layers": 1, "width": 32, "heads": 2, "vocabulary": 100},
         ),

@@ -39,10 +39,9 @@ class _StrategySteps:
         return float(self._step.wait())
 
 
-def ours(workload: str, params: Mapping[str, object], device: Device) -> tuple[Steps, int]:
-    """Its steps, and how many parameters they train."""
+def ours(workload: str, params: Mapping[str, object], device: Device, *, packed: bool) -> tuple[Steps, int]:
+    """Its steps, and how many parameters they train; `packed`: the strategy's option `pack_variables`."""
     single = strategies.get("single")
-    step: Any = single.build(
-        _OnlyTask(), workloads.get(workload), params, strategies.resolve_options(single, {}), device, 1
-    )
+    options = strategies.resolve_options(single, {"pack_variables": packed})
+    step: Any = single.build(_OnlyTask(), workloads.get(workload), params, options, device, 1)
     return _StrategySteps(step), sum(int(weights.size) for weights in step.weights())

@@ -19,9 +19,10 @@ from pytest_tfperf.workloads.building import build, recipe
 class Single:
     """The whole step is one function, compiled by XLA where the workload says so.
 
-    A strategy has to divide it where gradients are exchanged, so what its compiled functions cost by being two is part
-    of what distribution costs. A network of hundreds of small variables feels it: on an H200 one function trains
-    ResNet-110 at 1.6 times the speed of two, and ResNet-50 and AlexNet as fast as two.
+    A strategy has to divide it where gradients are exchanged, so what its functions cost by being several is part of
+    what distribution costs. A network of hundreds of small variables feels it: on an H200 one compiled function trains
+    ResNet-110 at 1.6 times the speed of two, and ResNet-50 and AlexNet as fast as two; within a function that is not
+    compiled, it loses a sixth of that again, so that one with a fixed batch is not.
 
     Option `pack_variables` makes the model's variables slices of one, as in `multi_worker_mirrored`. As the reference
     of a strategy that has this option too, it takes the strategy's value.
@@ -58,15 +59,18 @@ class Single:
         gradients = gradient_function(built, xla=xla, pack=False, packing=packing)
         update = update_function(updates, built.parts, xla=xla, packed=False, divisor=built.loss_scale)
 
-        def step(features: Any, labels: Any) -> Any:
+        def train(features: Any, labels: Any) -> Any:
             loss, found = gradients(features, labels)
             update(found)
             return loss
 
-        compiled = tf.function(step, jit_compile=True, autograph=False) if xla else step
-
-        def call() -> Any:
+        def step() -> Any:
             with tf.device(where):
-                return compiled(*built.batches.next())
+                return train(*built.batches.next())
 
-        return EagerStep(tf.function(call, autograph=False), built.batches.examples, updates, built.parts)
+        whole = xla and built.batches.fixed
+        if xla and not whole:
+            # A pipeline's next batch, or what a user's function does to make one, is not XLA's to compile.
+            train = tf.function(train, jit_compile=True, autograph=False)
+        function = tf.function(step, jit_compile=True if whole else None, autograph=False)
+        return EagerStep(function, built.batches.examples, updates, built.parts)

@@ -24,6 +24,15 @@ class VariableLike:
         """The value as a tensor of the default graph."""
         raise NotImplementedError
 
+    def value(self) -> Any:
+        """The same, by the names that a `tf.Variable` has for it."""
+        return self.read()
+
+    read_value = value
+
+    __iter__ = None
+    """Or Python would ask for one row after the other without an end."""
+
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
             f"Variable {self.name!r} is {self.why} and has no {name!r}; use it where a tensor is expected."
@@ -45,16 +54,23 @@ def _as_tensor(variable: VariableLike, dtype: Any = None, name: Any = None, as_r
     return variable.read()
 
 
-def _binary(name: str) -> Callable[[Any, Any], Any]:
-    reflected = name.startswith("r")
-    function = getattr(operator, name[1:] if reflected else name)
-
-    def apply(variable: VariableLike, other: Any) -> Any:
-        value = variable.read()
-        return function(other, value) if reflected else function(value, other)
-
-    return apply
+_ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_OTHERS = ("lt", "le", "gt", "ge", "getitem")
+_UNARY = ("neg", "abs")
 
 
-for _name in ("add", "sub", "mul", "truediv", "matmul", "pow", "radd", "rsub", "rmul", "rtruediv", "rmatmul"):
-    setattr(VariableLike, f"__{_name}__", _binary(_name))
+def _forwarded(name: str) -> Callable[..., Any]:
+    function = getattr(operator, name)
+    return lambda variable, *others: function(variable.read(), *others)
+
+
+def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    function = getattr(operator, name)
+    return lambda variable, other: function(other, variable.read())
+
+
+# What `tf.Variable` can too. Not ``==``: a variable is found in dictionaries by being itself.
+for _name in (*_ARITHMETIC, *_OTHERS, *_UNARY):
+    setattr(VariableLike, f"__{_name}__", _forwarded(_name))
+for _name in _ARITHMETIC:
+    setattr(VariableLike, f"__r{_name}__", _reflected(_name))

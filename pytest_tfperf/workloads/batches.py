@@ -24,6 +24,8 @@ class Batches:
     """Operations that a session has to run before the first step; only in an old-style graph."""
     as_made: Callable[[tuple[Any, Any]], tuple[Any, Any]] = lambda pair: pair
     """From what `next` gives to the types that the workload made; to be called where the batch is used."""
+    fixed: bool = False
+    """Whether `next` gives the same tensors each time, made before, so that XLA can compile it with what uses them."""
 
 
 def example_features(batch: Any) -> Any:
@@ -84,12 +86,12 @@ def eager_batches(batch: Any, device: str) -> Batches:
         # identity: convert_to_tensor leaves a tensor on the device where the user's function made it.
         made = tf.nest.map_structure(lambda value: tf.identity(tf.convert_to_tensor(value)), _pair(batch))
         if "GPU" not in device.upper():
-            return Batches(lambda: made, examples)
+            return Batches(lambda: made, examples, fixed=True)
         # TensorFlow keeps int32 tensors of a GPU in the host's memory. Each step would copy them to the GPU, behind all
         # that the GPU still has to do, and start its kernels only then.
         wide = tf.nest.map_structure(lambda value: tf.cast(value, tf.int64) if value.dtype == tf.int32 else value, made)
     types = tf.nest.map_structure(lambda value: value.dtype, made)
-    return Batches(lambda: wide, examples, as_made=lambda pair: tf.nest.map_structure(tf.cast, pair, types))
+    return Batches(lambda: wide, examples, as_made=lambda pair: tf.nest.map_structure(tf.cast, pair, types), fixed=True)
 
 
 def as_dataset(batch: Any) -> Any | None:

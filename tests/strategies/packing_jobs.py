@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pytest_tfperf.errors import UsageError
@@ -112,4 +113,41 @@ def pack_what_writes_in_a_condition(task: Task) -> str:
         tf.function(step, autograph=False)(tf.constant(1.0))
     except UsageError as error:
         return f"UsageError: {error}"
+    return "nothing"
+
+
+def use_as_tensors(task: Task) -> dict[str, tuple[Any, Any]]:
+    """What operators and functions give of a variable, and of a slice with its values."""
+    import numpy as np
+    import tensorflow as tf
+
+    values = np.array([[1.0, -2.0], [3.0, 4.0]], "float32")
+    packing = Packing(1)
+    with tf.variable_creator_scope(packing.create):
+        part = tf.Variable(tf.constant(values), name="kernel")
+    packing.complete()
+    whole = tf.Variable(values)
+    uses: dict[str, Callable[[Any], Any]] = {
+        "rows": lambda v: v[1:], "element": lambda v: v[0, 1], "transposed": lambda v: tf.transpose(v),
+        "sum": lambda v: v + 1.0, "reflected sum": lambda v: 1.0 + v, "difference": lambda v: 1.0 - v,
+        "product": lambda v: 2.0 * v * v, "quotient": lambda v: 1.0 / v, "floor": lambda v: v // 2.0,
+        "remainder": lambda v: v % 2.0, "power": lambda v: v**2.0, "exponential": lambda v: 2.0**v,
+        "matrix product": lambda v: v @ v, "reflected matrix product": lambda v: tf.ones([1, 2]) @ v,
+        "negative": lambda v: -v, "size": lambda v: abs(v), "above": lambda v: v > 1.0, "below": lambda v: v <= 1.0,
+        "value": lambda v: v.value(), "read_value": lambda v: v.read_value(),
+    }  # fmt: skip
+    return {name: (use(part).numpy(), use(whole).numpy()) for name, use in uses.items()}
+
+
+def iterate(task: Task) -> str:
+    """What is said of who takes a slice for a list of its rows."""
+    import tensorflow as tf
+
+    packing = Packing(1)
+    with tf.variable_creator_scope(packing.create):
+        part = tf.Variable(tf.zeros([2, 2]), name="kernel")
+    try:
+        list(part)
+    except TypeError as error:
+        return str(error)
     return "nothing"

@@ -12,7 +12,13 @@ from tests.strategies.harness import run_tasks
 from tests.strategies.jobs import train
 from tests.strategies.keras_workloads import keras_state
 from tests.strategies.linear_reference import train_by_hand
-from tests.strategies.packing_jobs import pack_what_writes_in_a_condition, train_in_functions, train_with_state
+from tests.strategies.packing_jobs import (
+    iterate,
+    pack_what_writes_in_a_condition,
+    train_in_functions,
+    train_with_state,
+    use_as_tensors,
+)
 from tests.strategies.small_workloads import linear_data
 
 WORKERS = [TaskId("worker", 0), TaskId("worker", 1)]
@@ -122,3 +128,11 @@ def test_a_slice_that_is_written_in_a_condition_is_told_of() -> None:
     found = run_tasks(Layout(1), pack_what_writes_in_a_condition)[WORKERS[0]]
     assert found.startswith("UsageError: Variable 'average")
     assert "is written inside a condition, a loop or a tf.function of the model" in found
+
+
+def test_a_slice_is_used_as_a_variable_is() -> None:
+    found = run_tasks(Layout(1), use_as_tensors)[WORKERS[0]]
+    for use, (part, whole) in found.items():
+        np.testing.assert_array_equal(part, whole, err_msg=use)
+    assert len(found) == 20
+    assert run_tasks(Layout(1), iterate)[WORKERS[0]] == "'Slice' object is not iterable"

@@ -29,10 +29,12 @@ def test_one_that_takes_too_long_is_killed() -> None:
 
 def test_ours_and_another_on_a_cpu(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "figures.json"
-    contest = ("--tiny", "--workloads", "gpt2", "--contestants", "keras_hub loop", "--set", "xla=False")
+    contest = ("--tiny", "--workloads", "gpt2", "--contestants", "keras_hub loop,ours packed", "--set", "xla=False")
     assert main([*contest, *SHORT, "--json", str(file)]) == 0
     found = json.loads(file.read_text())["gpt2"]
-    (ours,), (other,) = found["contestants"]["ours"], found["contestants"]["keras_hub loop"]
+    (ours,), (packed,), (other,) = (found["contestants"][name] for name in ("ours", "ours packed", "keras_hub loop"))
+    assert packed["loss"] == pytest.approx(ours["loss"], rel=0.2)
+    assert packed["parameters"] == ours["parameters"]
     assert ours["examples_per_second"] > 0
     assert ours["parameters"] == 100 * 32 + 16 * 32 + (12 * 32 * 32 + 13 * 32) + 2 * 32
     # KerasHub is no part of the development tools: where it is not installed the table says so.

@@ -73,9 +73,9 @@ def work(folder: Path, arms: int, monkeypatch: pytest.MonkeyPatch, *, save: bool
         return found
     with counted(monkeypatch) as found:
         judge(perf, arms)
-        tables = [list(failure_lines(view)) for view in perf.views]
-        summary = list(summary_lines(perf.views, details=True))
-        assert not perf.left_open
+        tables = [list(failure_lines(view)) for view in perf.results.views]
+        summary = list(summary_lines(perf.results.views, details=True))
+        assert not perf.results.left_open
     assert len(tables) == arms <= len(summary)
     return found
 

@@ -29,7 +29,7 @@ _LONGEST = {"report": 65_536}
 
 def baseline_target() -> Target:
     """A baseline is read alike by the quick reader and the parser, or refused with a FileProblem."""
-    codec, plain, schema, migrations, writer = _rooms("baseline", "codec plain schema migrations writer")
+    codec, plain, validation, migrations, writer = _rooms("baseline", "codec plain validation migrations writer")
 
     def read(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
@@ -43,7 +43,7 @@ def baseline_target() -> Target:
         written = writer.render(document.data, document)
         assert codec.parse(written).data == document.data, "what is written is read otherwise"
         with contextlib.suppress(codec.FileProblem):
-            schema.validate(migrations.migrate(document))
+            validation.validate(migrations.migrate(document))
 
     return read
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from pytest_tfperf.baseline.codec import Comment, Document, FileProblem, parse
 from pytest_tfperf.baseline.migrations import migrate
 from pytest_tfperf.baseline.plain import read_plain
-from pytest_tfperf.baseline.schema import SCHEMA_VERSION, BaselineFile, validate
+from pytest_tfperf.baseline.schema import SCHEMA_VERSION, BaselineFile
+from pytest_tfperf.baseline.validation import validate
 from pytest_tfperf.baseline.writer import render
 from pytest_tfperf.errors import BaselineError
 from pytest_tfperf.records.environment import Environment

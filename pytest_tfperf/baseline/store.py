@@ -12,7 +12,8 @@ from pytest_tfperf.baseline.codec import MAX_CHARACTERS, Data, Document, FilePro
 from pytest_tfperf.baseline.merge import Outdated, check_same_place, merged
 from pytest_tfperf.baseline.plain import read_plain
 from pytest_tfperf.baseline.reading import HEADER, Content, Reader, problem_error
-from pytest_tfperf.baseline.schema import BaselineFile, Limits, validate
+from pytest_tfperf.baseline.schema import BaselineFile, Limits
+from pytest_tfperf.baseline.validation import validate
 from pytest_tfperf.baseline.writer import render
 from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import BaselineError

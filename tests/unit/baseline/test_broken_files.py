@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pytest_tfperf.baseline.codec import FileProblem, parse
 from pytest_tfperf.baseline.migrations import migrate
-from pytest_tfperf.baseline.schema import validate
 from pytest_tfperf.baseline.store import BaselineStore
+from pytest_tfperf.baseline.validation import validate
 from pytest_tfperf.errors import BaselineError
 from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
 from pytest_tfperf.records.environment import Environment

@@ -44,7 +44,13 @@ def schema() -> str:
     made["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     made["title"] = "Session report of pytest-tfperf"
     for record in records():
+        if "description" in made["$defs"][record.__name__]:
+            # Of its docstring, whose indentation some versions of msgspec and of Python keep and some do not.
+            made["$defs"][record.__name__]["description"] = inspect.cleandoc(record.__doc__ or "")
         properties = made["$defs"][record.__name__]["properties"]
+        for field in dataclasses.fields(record):
+            if field.default_factory is not dataclasses.MISSING:
+                properties[field.name].pop("default", None)  # some versions of msgspec call the factory, some do not
         for name, text in descriptions(record).items():
             properties[name]["description"] = text
     return json.dumps(made, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

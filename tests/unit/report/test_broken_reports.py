@@ -48,7 +48,7 @@ def check_refused(path: Path, message: str) -> None:
         (b'{"schema_version": 1e999, "cases": []}', "not JSON|not a report"),
         (b'{"schema_version": NaN, "cases": []}', "not JSON"),
         (b'{"schema_version": 1, "schema_version": 7, "cases": []}', "has schema_version 7"),
-        (b'{"schema_version": 1, "cas\xff": 1, "cases": []}', "not JSON|utf-8|missing"),
+        (b'{"schema_version": 1, "cas\xff": 1, "cases": []}', "not JSON|(?i:utf-8)|missing"),
         (b'{"schema_version": 1, "cases": [], "started": "\\ud800"}', "not JSON"),
         (b'{"schema_version": 1}', "not a report"),
         (b"[1]", "not a report"),
@@ -66,7 +66,7 @@ def test_a_text_that_is_not_unicode(tmp_path: Path, whole: bytes) -> None:
     path = tmp_path / "report.json"
     path.write_bytes(whole.replace(b'"cpu', b'"\xff\xfe', 1))
     assert b"\xff" in path.read_bytes()
-    check_refused(path, "utf-8")
+    check_refused(path, "(?i)utf-8")
 
 
 def _large(path: Path) -> None:

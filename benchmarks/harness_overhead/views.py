@@ -21,6 +21,7 @@ from pytest_tfperf.measurement.loop import Loop
 from pytest_tfperf.records.arm import Device
 from pytest_tfperf.records.run import TaskRun
 from pytest_tfperf.records.task import TaskId, TaskPlacement
+from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.strategies.eager_step import EagerStep
 from pytest_tfperf.workloads import registry as workloads
 
@@ -131,9 +132,9 @@ def end_to_end(
     """View 3."""
 
     def plugin() -> float:
-        job = Job(
-            workloads.get("mlp"), params_of(device, batch_size, given), "single", {}, device, 1, MeasurementPolicy()
-        )
+        options = strategies.get("single").options
+        params = params_of(device, batch_size, given)
+        job = Job(workloads.get("mlp"), params, "single", options, device, 1, MeasurementPolicy())
         with launcher.start(placed) as cluster:
             run = cluster.run(measure, job)["worker:0"]
         assert isinstance(run, TaskRun)

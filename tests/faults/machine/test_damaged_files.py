@@ -17,13 +17,14 @@ from pytest_tfperf.errors import TaskFailedError
 from pytest_tfperf.records.arm import Recipe, SweepSpec
 from pytest_tfperf.records.run import Run
 from pytest_tfperf.runs import RunMeasurer
+from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
 from tests.cluster.processes import workers
 from tests.unit.fakes import Lines
 
 WORKLOAD = workloads.get("smallconv")
 PARAMS = workloads.resolve_params(WORKLOAD, {"xla": True, "batch_size": 2, "width": 4, "image_size": 16})
-RECIPE = Recipe("single", workload_params=PARAMS)
+RECIPE = Recipe("single", strategies.get("single").options, PARAMS)
 SPEC = SweepSpec("t.py::t", "smallconv", RECIPE, RECIPE, (1,), "cpu")
 POLICY = MeasurementPolicy(window_seconds=0.02, windows=1)
 AFRESH = re.compile(

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.plan import check_hosts
-from pytest_tfperf.records.arm import Device, Recipe, SweepSpec
+from pytest_tfperf.records.arm import Device, Recipe, Scalar, SweepSpec
 from pytest_tfperf.records.link import Link
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.strategies.base import Strategy
@@ -48,7 +48,7 @@ def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
     own = {key: given.pop(key) for key in _ARGUMENTS if key in given}
     replicas = _replicas(own.get("replicas", (1,)))
     recipe = _recipe(workload, own["strategy"], given, replicas)
-    reference = strategies.get(own.get("reference", "single"))
+    reference = _reference(strategies.get(own.get("reference", "single")), recipe)
     versus = _versus(workload, recipe, own.get("versus"), replicas)
     for each in (recipe, versus) if versus else (recipe,):
         for count in replicas:
@@ -59,7 +59,8 @@ def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
         test=test,
         workload=workload.name,
         recipe=recipe,
-        reference=_reference(reference, recipe),
+        reference=reference,
+        reference_options=_changed(reference) if reference.strategy != recipe.strategy else {},
         versus=versus,
         replicas=replicas,
         device=device,
@@ -133,8 +134,18 @@ def _hosts(value: object, replicas: tuple[int, ...]) -> dict[int, tuple[tuple[st
 
 def _reference(strategy: Strategy, recipe: Recipe) -> Recipe:
     """T(1): the same workload, with those of the strategy's options that the reference has too."""
-    shared = {name: value for name, value in recipe.strategy_options.items() if name in strategy.options}
-    return Recipe(strategy.name, strategies.resolve_options(strategy, shared), recipe.workload_params)
+    options = strategies.resolve_options(strategy, _shared(recipe, strategy))
+    return Recipe(strategy.name, options, recipe.workload_params)
+
+
+def _shared(recipe: Recipe, strategy: Strategy) -> dict[str, Scalar]:
+    return {name: value for name, value in recipe.strategy_options.items() if name in strategy.options}
+
+
+def _changed(recipe: Recipe) -> dict[str, Scalar]:
+    """The options that are not at their defaults."""
+    defaults = strategies.get(recipe.strategy).options
+    return {name: value for name, value in recipe.strategy_options.items() if value != defaults[name]}
 
 
 def _versus(workload: WorkloadDefinition, recipe: Recipe, value: object, replicas: tuple[int, ...]) -> Recipe | None:
@@ -150,9 +161,7 @@ def _versus(workload: WorkloadDefinition, recipe: Recipe, value: object, replica
     if nameless := [key for key in changes if not isinstance(key, str)]:
         raise UsageError(f"argument 'versus' maps names of arguments to values; {nameless[0]!r} is no name")
     name = changes.pop("strategy", recipe.strategy)
-    inherited: dict[str, object] = dict(recipe.workload_params)
-    if name == recipe.strategy:
-        inherited |= dict[str, object](recipe.strategy_options)
+    inherited = {**recipe.workload_params, **_shared(recipe, strategies.get(name))}
     # Its network is not inherited: hosts name the tasks of one strategy.
     versus = _recipe(workload, name, {**inherited, **changes}, replicas)
     if versus == recipe:

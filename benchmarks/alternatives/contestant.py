@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks.alternatives.contests import OURS, PACKED
+from benchmarks.alternatives.contests import OUR_WAYS, OURS
 from pytest_tfperf.cluster.process import die_with_parent
 from pytest_tfperf.records.arm import Device
 
@@ -66,7 +66,7 @@ def run(entry: Entry) -> Outcome:
         return Outcome(problem="TensorFlow sees no GPU")
     gpu = tf.config.experimental.get_device_details(gpus[0]).get("device_name", "") if gpus else ""
     if library == OURS:
-        steps, parameters = ours(entry.workload, entry.params, entry.device, packed=entry.name == PACKED)
+        steps, parameters = ours(OUR_WAYS[entry.name], entry.workload, entry.params, entry.device)
     else:
         where = "GPU:0" if entry.device == "gpu" else "CPU:0"
         steps, parameters = keras_steps(library, way, entry.workload, entry.params, where)

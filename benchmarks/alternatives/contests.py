@@ -9,8 +9,8 @@ from pytest_tfperf.errors import UsageError
 from pytest_tfperf.workloads import registry
 
 OURS = "ours"
-PACKED = "ours packed"
-_OURS = (OURS, PACKED)
+OUR_WAYS: Mapping[str, Mapping[str, object]] = {OURS: {}, "ours packed": {"pack_variables": True}}
+"""Contestants that train our workload, with the options of the strategy `single` that they set."""
 _LOOPS = ("loop", "loop jit", "fit", "fit jit")
 _KERAS = tuple(f"{library} {way}" for library in ("keras", "tf_keras") for way in _LOOPS)
 _HUB = tuple(f"keras_hub {way}" for way in _LOOPS)
@@ -41,30 +41,30 @@ _HALF = {"precision": "float16", "xla": True}
 CONTESTS = {
     contest.workload: contest
     for contest in (
-        Contest("resnet50", (*_OURS, *_KERAS, *_TF_MODELS), {}, {**_TINY_IMAGES, "image_size": 32}),
+        Contest("resnet50", (*OUR_WAYS, *_KERAS, *_TF_MODELS), {}, {**_TINY_IMAGES, "image_size": 32}),
         Contest(
             "resnet152",
-            (*_OURS, *_KERAS),
+            (*OUR_WAYS, *_KERAS),
             {"batch_size": 128, **_HALF},
             {**_TINY_IMAGES, "image_size": 32, "xla": False},
         ),
-        Contest("inception_v3", (*_OURS, *_KERAS), {"batch_size": 128, **_HALF}, {**_TINY_IMAGES, "image_size": 75}),
-        Contest("alexnet", (*_OURS, *_KERAS), _HALF, {**_TINY_IMAGES, "image_size": 64}),
+        Contest("inception_v3", (*OUR_WAYS, *_KERAS), {"batch_size": 128, **_HALF}, {**_TINY_IMAGES, "image_size": 75}),
+        Contest("alexnet", (*OUR_WAYS, *_KERAS), _HALF, {**_TINY_IMAGES, "image_size": 64}),
         Contest(
             "inception_resnet_v1",
-            (*_OURS, *_KERAS),
+            (*OUR_WAYS, *_KERAS),
             _HALF,
             {**_TINY_IMAGES, "image_size": 75, "depth": 1, "classes": 50},
         ),
         Contest(
             "resnet110",
-            (*_OURS, *_KERAS),
+            (*OUR_WAYS, *_KERAS),
             {**_HALF, "input": "synthetic", "weight_decay": 0.0},
             {**_TINY_IMAGES, "depth": 8, "input": "synthetic", "weight_decay": 0.0},
         ),
         Contest(
             "gpt2",
-            (*_OURS, *_HUB),
+            (*OUR_WAYS, *_HUB),
             {},
             {"batch_size": 2, "sequence": 16, "layers": 1, "width": 32, "heads": 2, "vocabulary": 100},
         ),

@@ -39,9 +39,11 @@ class _StrategySteps:
         return float(self._step.wait())
 
 
-def ours(workload: str, params: Mapping[str, object], device: Device, *, packed: bool) -> tuple[Steps, int]:
-    """Its steps, and how many parameters they train; `packed`: the strategy's option `pack_variables`."""
+def ours(
+    options: Mapping[str, object], workload: str, params: Mapping[str, object], device: Device
+) -> tuple[Steps, int]:
+    """Its steps, and how many parameters they train; `options` are those of the strategy that are set."""
     single = strategies.get("single")
-    options = strategies.resolve_options(single, {"pack_variables": packed})
-    step: Any = single.build(_OnlyTask(), workloads.get(workload), params, options, device, 1)
+    chosen = strategies.resolve_options(single, options)
+    step: Any = single.build(_OnlyTask(), workloads.get(workload), params, chosen, device, 1)
     return _StrategySteps(step), sum(int(weights.size) for weights in step.weights())

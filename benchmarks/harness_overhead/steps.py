@@ -71,8 +71,8 @@ def next_batch(tried: Sequence[tuple[int, float]], milliseconds: float) -> int:
     """The batch to try next, of batches and the milliseconds that a step of each took, in the order they were tried.
 
     A step takes something for itself and something for each example: the line through the last two. A batch of little
-    work tells little of a larger one, so that the next is at most 30 times as large; and it is so where more examples
-    took no longer, since each try has to be compiled.
+    work tells little of a larger one, so that the next has at most 30 times as many examples, and at least a 30th.
+    Where more examples took no longer it has 30 times as many at once, since each try has to be compiled.
     """
     batch, taken = tried[-1]
     before, then = tried[-2] if len(tried) > 1 else (0, 0.0)

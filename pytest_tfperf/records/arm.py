@@ -104,6 +104,8 @@ class SweepSpec:
     slowdown: Mapping[int | str, float] = field(default_factory=dict)
     """For testing the gate: arm (replica count or ``"reference"``) to fraction by which its steps take longer."""
     timeout: float | None = None
+    reference_options: Mapping[str, Scalar] = field(default_factory=dict)
+    """Of another strategy's reference, the options that are not at their defaults but the recipe's."""
 
     @property
     def strategy(self) -> str:
@@ -123,7 +125,8 @@ class SweepSpec:
         """
         own = self.recipe.definition
         del own["strategy"]
-        return {"scaling": "weak", "reference": self.reference.strategy, "device": self.device, **own}
+        shared = {f"reference.{name}": value for name, value in sorted(self.reference_options.items())}
+        return {"scaling": "weak", "reference": self.reference.strategy, **shared, "device": self.device, **own}
 
     def recipe_of(self, arm: Arm) -> Recipe:
         if arm.role == "versus" and self.versus is not None:

@@ -97,6 +97,7 @@ class BetweenGraph:
         with graph.as_default(), placed(str(options["placement"]), servers, worker, cluster) as packing:
             built = build_in_graph(make(), worker)
             packing.complete()
+            packing.check(built.variables)
             state = [v for v in tf.compat.v1.global_variables() if not v.trainable]
             # After the model: where it lies decides which server gets which variable.
             global_step = tf.compat.v1.train.get_or_create_global_step()

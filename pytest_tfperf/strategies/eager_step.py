@@ -93,8 +93,8 @@ def repeated(step: Callable[[], Any], steps: int) -> Callable[[], Any]:
 class EagerStep:
     """A step that is one `tf.function`. Calling it comes back as soon as its kernels are launched.
 
-    `function` gives the replica's loss, or writes that of each replica of this process to one of `losses`; `examples`
-    are those of one replica, and `variables` those of the first.
+    `function` gives the replica's loss, or writes that of each replica of this process to one of `loss_variables`;
+    `examples` are those of one replica, and `variables` those of the first.
     """
 
     updates_per_step = 1
@@ -106,22 +106,23 @@ class EagerStep:
         updates: FusedUpdates,
         variables: Sequence[Any],
         *,
-        losses: Sequence[Any] = (),
+        replicas: int = 1,
+        loss_variables: Sequence[Any] = (),
         gradients: Callable[[], tuple[Any, Any]] | None = None,
         steps_per_call: int = 1,
     ) -> None:
-        """`losses` are variables, each on its replica's device; `gradients` gives loss and gradients of a batch without
+        """`loss_variables` are each on its replica's device; `gradients` gives loss and gradients of a batch without
         any communication, where that can be had; `steps_per_call` says how many steps `function` makes, of which it
         gives the last one's loss.
         """
         self._function = function
         self._gradients = gradients
-        self._written = tuple(losses)
-        self._losses: tuple[Any, ...] = ()
+        self._loss_variables = tuple(loss_variables)
+        self._latest: tuple[Any, ...] = ()
         self._updates = updates
         self._variables = variables
-        self.replicas = max(1, len(losses))
-        self.examples_per_step = self.replicas * examples
+        self.replicas = replicas
+        self.examples_per_step = replicas * examples
         self.steps_per_call = steps_per_call
 
     def trace(self) -> bool:
@@ -136,13 +137,13 @@ class EagerStep:
         function = self._function
         for _ in range(times):
             loss = function()
-        self._losses = self._written or (loss,)
+        self._latest = self._loss_variables or (loss,)
 
     def wait(self) -> float:
-        if not self._losses:
+        if not self._latest:
             return float("nan")
         # A loss is there after its replica's updates, and each device keeps the order of steps.
-        return sum(float(loss) for loss in self._losses) / len(self._losses)
+        return sum(float(loss) for loss in self._latest) / len(self._latest)
 
     def updates(self) -> int:
         return int(self._updates.count)
@@ -169,4 +170,4 @@ class EagerStep:
         return variable_facts(self._variables)
 
     def close(self) -> None:
-        self._losses = ()
+        self._latest = ()

@@ -28,9 +28,7 @@ class Mirrored:
     strategy's all-reduce between them, NCCL on GPUs and a sum on one device on CPUs, as in `multi_worker_mirrored`.
     ``compiled``: the whole step is one XLA program for each replica, with the all-reduce inside, so that the host can
     start the next step before the gradients of this one are summed, and XLA may reduce some while it computes others.
-    TensorFlow compiles collectives for the GPUs of one process only. Two H200s trained ResNet-50 at 82 % efficiency so,
-    and at 95 % by `multi_worker_mirrored` with eight steps a call, when each step still waited for its labels to be
-    copied to the GPU (`workloads.batches`), which cost most here.
+    TensorFlow compiles collectives for the GPUs of one process only.
     Option `pack_gradients`, of ``between``: reduce one tensor of all gradients, not one for each variable. XLA itself
     combines those inside. On a CPU run replicas are logical devices of the process.
     """
@@ -85,7 +83,9 @@ class Mirrored:
             losses[index].assign(steps[index](*batches[index].next()), read_value=False)
 
         function = tf.function(lambda: strategy.run(replica), autograph=False)
-        return EagerStep(function, built.batches.examples, updates[0], local[0], losses=losses)
+        return EagerStep(
+            function, built.batches.examples, updates[0], local[0], replicas=replicas, loss_variables=losses
+        )
 
 
 def _is_compiled(collective: str, device: Device, *, xla: bool) -> bool:

@@ -75,6 +75,8 @@ class MultiWorkerMirrored:
         make = recipe(workload, params)
         with strategy.scope(), packed_variables(bool(options["pack_variables"])) as packing:
             built = build(make(), where)
+        if packing is not None:
+            packing.check(built.variables)
         local = [strategy.experimental_local_results(variable)[0] for variable in built.parts]
         updates = FusedUpdates(workload.optimizer, local, where)
         gradients = gradient_function(built, xla=xla, pack=pack, packing=packing)

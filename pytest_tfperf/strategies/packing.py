@@ -61,10 +61,12 @@ class _Flat:
     def __init__(self, slices: Sequence[Slice], make: Creator, kwargs: dict[str, Any]) -> None:
         import tensorflow as tf
 
-        self._slices = slices
+        self.slices = slices
         self.deltas: dict[int, Any] = {}
         initial = tf.concat([tf.reshape(each.initial, [-1]) for each in slices], axis=0)
         self.variable = make(**{**kwargs, "initial_value": initial, "name": "packed", "shape": None})
+        for each in slices:
+            each.initial = None  # or there would be two of each in the device's memory
         self._in_functions: WeakKeyDictionary[Any, Mapping[int, Any]] = WeakKeyDictionary()
         self._in_session = None if tf.compat.v1.executing_eagerly_outside_functions() else self._values()
 
@@ -72,9 +74,9 @@ class _Flat:
         import tensorflow as tf
 
         # One split, whose gradient is one concatenation.
-        sizes = [int(each.shape.num_elements()) for each in self._slices]
+        sizes = [int(each.shape.num_elements()) for each in self.slices]
         pieces = tf.split(self.variable.value(), sizes)
-        return {id(each): tf.reshape(piece, each.shape) for each, piece in zip(self._slices, pieces, strict=True)}
+        return {id(each): tf.reshape(piece, each.shape) for each, piece in zip(self.slices, pieces, strict=True)}
 
     def read(self, part: Slice) -> Any:
         import tensorflow as tf
@@ -98,14 +100,14 @@ class _Flat:
 
         deltas, self.deltas = self.deltas, {}
         here = tf.compat.v1.get_default_graph()
-        for each in self._slices:
+        for each in self.slices:
             if getattr(deltas.get(id(each)), "graph", here) is not here:
                 raise UsageError(
                     f"Variable {each.name!r} is {each.why}, and is written inside a condition, a loop or a tf.function "
                     "of the model, from where a slice cannot be: leave its variables unpacked."
                 )
-        zero = {id(each): tf.zeros([int(each.shape.num_elements())], each.dtype) for each in self._slices}
-        parts = [tf.reshape(deltas.get(id(each), zero[id(each)]), [-1]) for each in self._slices]
+        zero = {id(each): tf.zeros([int(each.shape.num_elements())], each.dtype) for each in self.slices}
+        parts = [tf.reshape(deltas.get(id(each), zero[id(each)]), [-1]) for each in self.slices]
         return self.variable.assign_sub(tf.concat(parts, axis=0), read_value=False)
 
 
@@ -159,6 +161,21 @@ class Packing:
                     # Creator and arguments of any one: they differ in name, shape and start alone.
                     flat = _Flat(share, group[0][1], group[0][2])
                     self._flats.update({id(part): flat for part in share})
+
+    def check(self, trained: Sequence[Any]) -> None:
+        """Call it with the model's trainable variables when all flat variables are made.
+
+        Raises:
+            UsageError: some slice is not among them, and lies in one variable with some that are: it would be trained.
+        """
+        listed = {id(variable) for variable in trained}
+        for flat in {id(flat): flat for flat in self._flats.values()}.values():
+            frozen = [each for each in flat.slices if each.trainable and id(each) not in listed]
+            if 0 < len(frozen) < len(flat.slices):
+                raise UsageError(
+                    f"Variable {frozen[0].name!r} is {frozen[0].why}, which is trained as a whole, and is not among "
+                    "the model's trainable variables: make it with trainable=False, or leave variables unpacked."
+                )
 
     def updates(self) -> list[Any]:
         """Operations that write, in every step, what was assigned to slices; inside of the function that assigned."""

@@ -17,12 +17,13 @@ from pytest_tfperf.workloads.building import build, recipe
 
 
 class Single:
-    """The whole step is one function, compiled by XLA where the workload says so.
+    """With XLA the whole step is one compiled function; without, one that calls those of gradients and update.
 
-    A strategy has to divide it where gradients are exchanged, so what its functions cost by being several is part of
-    what distribution costs. A network of hundreds of small variables feels it: on an H200 one compiled function trains
-    ResNet-110 at 1.6 times the speed of two, and ResNet-50 and AlexNet as fast as two; within a function that is not
-    compiled, it loses a sixth of that again, so that one with a fixed batch is not.
+    A strategy has to divide it where gradients are exchanged, so what its compiled functions cost by being several is
+    part of what distribution costs. A network of hundreds of small variables feels it: on an H200 one function trains
+    ResNet-110 at 1.6 times the speed of two, and ResNet-50 and AlexNet as fast as two. With a fixed batch the host
+    calls the compiled function directly. A pipeline or a batch function is nothing to compile, and the function that
+    calls both it and the compiled one takes ResNet-110 a sixth longer.
 
     Option `pack_variables` makes the model's variables slices of one, as in `multi_worker_mirrored`. As the reference
     of a strategy that has this option too, it takes the strategy's value.
@@ -55,6 +56,8 @@ class Single:
         make = recipe(workload, params)
         with tf.device(where), packed_variables(bool(options["pack_variables"])) as packing:
             built = build(make(), where)
+        if packing is not None:
+            packing.check(built.variables)
         updates = FusedUpdates(workload.optimizer, built.parts, where)
         gradients = gradient_function(built, xla=xla, pack=False, packing=packing)
         update = update_function(updates, built.parts, xla=xla, packed=False, divisor=built.loss_scale)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -30,10 +30,24 @@ class VariableLike:
 
     read_value = value
 
-    __iter__ = None
-    """Or Python would ask for one row after the other without an end."""
+    __array_priority__ = 100
+    """NumPy leaves operators with an array on the left to this, as it does for a `tf.Variable`."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.read())
+
+    def __eq__(self, other: object) -> Any:
+        # Of two such it is asked whether they are the same one, so that they can be found in lists.
+        return self is other if isinstance(other, (VariableLike, str, type(None))) else self.read() == other
+
+    def __ne__(self, other: object) -> Any:
+        return self is not other if isinstance(other, (VariableLike, str, type(None))) else self.read() != other
+
+    __hash__ = object.__hash__
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by Python itself, also of what is not made yet
+            raise AttributeError(name)
         raise AttributeError(
             f"Variable {self.name!r} is {self.why} and has no {name!r}; use it where a tensor is expected."
         )
@@ -69,7 +83,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
     return lambda variable, other: function(other, variable.read())
 
 
-# What `tf.Variable` can too. Not ``==``: a variable is found in dictionaries by being itself.
+# What `tf.Variable` can too.
 for _name in (*_ARITHMETIC, *_OTHERS, *_UNARY):
     setattr(VariableLike, f"__{_name}__", _forwarded(_name))
 for _name in _ARITHMETIC:

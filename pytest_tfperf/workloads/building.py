@@ -167,7 +167,7 @@ def _trainable_variables(workload: Workload) -> tuple[Any, ...]:
     """List them; a model that makes its variables when it is first called is called on zeros before."""
     model = workload.model
     variables = _listed(model)
-    if not variables and hasattr(model, "trainable_variables"):
+    if not variables and _lists_variables(model):
         _in_training_mode(model)(example_features(workload.batch))
         variables = _listed(model)
     if not variables:
@@ -176,6 +176,13 @@ def _trainable_variables(workload: Workload) -> tuple[Any, ...]:
             "attribute `trainable_variables`, as a tf.Module and a Keras model have."
         )
     return variables
+
+
+def _lists_variables(model: Any) -> bool:
+    try:
+        return hasattr(model, "trainable_variables")
+    except ValueError:
+        return True  # a Sequential of tf_keras has them from its first call on
 
 
 def _listed(model: Any) -> tuple[Any, ...]:

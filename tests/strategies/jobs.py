@@ -95,16 +95,31 @@ def half_precision(precision: str) -> tuple[str, float, set[str], float]:
     return logits.dtype.name, float(tf.reduce_mean(tf.abs(logits))), types, made.loss_scale
 
 
-def build_errors(task: Task, *, names: list[str], strategy: str) -> dict[str, str]:
+def build_errors(task: Task, *, names: list[str], strategy: str, **options: Any) -> dict[str, str]:
     """What building each of the workloads raises, as text."""
     texts = {}
     for name in names:
         try:
-            train(task, strategy=strategy, name=name, steps=1)
+            train(task, strategy=strategy, name=name, steps=1, **options)
             texts[name] = "nothing was raised"
         except Exception as error:
             texts[name] = f"{type(error).__name__}: {error}"
     return texts
+
+
+def compiled_functions(task: Task, *, runs: dict[str, dict[str, Any]]) -> dict[str, tuple[bool, int]]:
+    """Of each workload's step under `single`: whether it is compiled as a whole, and how many that it calls are."""
+    found = {}
+    for key, run in runs.items():
+        chosen, definition = strategies.get("single"), workloads.get(run["name"])
+        params = workloads.resolve_params(definition, {"xla": run["xla"]})
+        step: Any = chosen.build(task, definition, params, strategies.resolve_options(chosen, {}), "cpu", 1)
+        concrete = step._function.get_concrete_function()
+        called = [each for each in concrete.graph.as_graph_def().node if "PartitionedCall" in each.op]
+        within = {each.attr["f"].func.name for each in called if each.attr["_XlaMustCompile"].b}
+        found[key] = (concrete.function_def.attr["_XlaMustCompile"].b, len(within))
+        step.close()
+    return found
 
 
 def operations_of_a_step(task: Task, *, name: str, options: dict[str, Any]) -> set[str]:

@@ -64,6 +64,14 @@ def tf_keras_dense() -> Any:
     return model, tf_keras.losses.SparseCategoricalCrossentropy(from_logits=True), keras_data()
 
 
+@workload("tf_keras_unbuilt", optimizer=Optimizer("adam", 0.01))
+def tf_keras_unbuilt() -> Any:
+    import tf_keras
+
+    model = tf_keras.Sequential([tf_keras.layers.Dense(16, activation="relu"), tf_keras.layers.Dense(2)])
+    return model, tf_keras.losses.SparseCategoricalCrossentropy(from_logits=True), keras_data()
+
+
 def keras_state(step: Any) -> list[Any]:
     """Moving mean and variance of the Keras model that this process made last, read where its variables are."""
     import tensorflow as tf

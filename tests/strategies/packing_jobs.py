@@ -117,7 +117,7 @@ def pack_what_writes_in_a_condition(task: Task) -> str:
 
 
 def use_as_tensors(task: Task) -> dict[str, tuple[Any, Any]]:
-    """What operators and functions give of a variable, and of a slice with its values."""
+    """What operators and functions give of a slice, and of a variable with its values; in functions with gradients."""
     import numpy as np
     import tensorflow as tf
 
@@ -125,6 +125,7 @@ def use_as_tensors(task: Task) -> dict[str, tuple[Any, Any]]:
     packing = Packing(1)
     with tf.variable_creator_scope(packing.create):
         part = tf.Variable(tf.constant(values), name="kernel")
+        tf.Variable(tf.zeros([3]), name="bias")
     packing.complete()
     whole = tf.Variable(values)
     uses: dict[str, Callable[[Any], Any]] = {
@@ -133,21 +134,37 @@ def use_as_tensors(task: Task) -> dict[str, tuple[Any, Any]]:
         "product": lambda v: 2.0 * v * v, "quotient": lambda v: 1.0 / v, "floor": lambda v: v // 2.0,
         "remainder": lambda v: v % 2.0, "power": lambda v: v**2.0, "exponential": lambda v: 2.0**v,
         "matrix product": lambda v: v @ v, "reflected matrix product": lambda v: tf.ones([1, 2]) @ v,
+        "array on the left": lambda v: values * v, "matrix on the left": lambda v: values @ v,
         "negative": lambda v: -v, "size": lambda v: abs(v), "above": lambda v: v > 1.0, "below": lambda v: v <= 1.0,
+        "equal": lambda v: v == 3.0, "unequal": lambda v: v != values.T,
         "value": lambda v: v.value(), "read_value": lambda v: v.read_value(),
     }  # fmt: skip
-    return {name: (use(part).numpy(), use(whole).numpy()) for name, use in uses.items()}
+
+    def outcome(variable: Any, stored: Any, use: Callable[[Any], Any]) -> list[Any]:
+        def differentiate() -> Any:
+            with tf.GradientTape() as tape:
+                result = use(variable)
+            return result, tape.gradient(result, stored, unconnected_gradients="zero")
+
+        result, gradient = tf.function(differentiate, autograph=False)()
+        return [use(variable).numpy(), result.numpy(), tf.reshape(gradient, [-1])[:4].numpy()]
+
+    (flat,) = part.variables
+    return {name: (outcome(part, flat, use), outcome(whole, whole, use)) for name, use in uses.items()}
 
 
-def iterate(task: Task) -> str:
-    """What is said of who takes a slice for a list of its rows."""
+def use_as_an_object(task: Task) -> dict[str, Any]:
+    """How a slice is told from others, taken for a list of rows, and copied."""
+    import copy
+
     import tensorflow as tf
 
     packing = Packing(1)
     with tf.variable_creator_scope(packing.create):
-        part = tf.Variable(tf.zeros([2, 2]), name="kernel")
-    try:
-        list(part)
-    except TypeError as error:
-        return str(error)
-    return "nothing"
+        one, other = (tf.Variable(tf.ones([2, 3]), name=name) for name in ("one", "other"))
+    packing.complete()
+    return {
+        "found": [one in [other, one], one in [other], {one: 1}.get(other), one == other, one != other, one == None],  # noqa: E711
+        "rows": [row.numpy().tolist() for row in one],
+        "copied": copy.copy(one).name,
+    }

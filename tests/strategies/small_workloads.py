@@ -164,6 +164,28 @@ def piped() -> Any:
     return Fixed(), squared_error, data
 
 
+class HalfFrozen:
+    """Two products, of which the first one's weights are trainable to TensorFlow and not among the model's own."""
+
+    def __init__(self) -> None:
+        import tensorflow as tf
+
+        self.backbone = tf.Variable(tf.eye(4), name="backbone")
+        self.head = tf.Variable(tf.zeros([4, 1]), name="head")
+        self.trainable_variables = [self.head]
+        latest["model"] = self
+
+    def __call__(self, x: Any) -> Any:
+        import tensorflow as tf
+
+        return tf.matmul(tf.matmul(x, self.backbone), self.head)
+
+
+@workload("half_frozen", optimizer=Optimizer("sgd", 0.05))
+def half_frozen() -> Any:
+    return HalfFrozen(), squared_error, linear_data(0)
+
+
 @workload("captured", optimizer=Optimizer("sgd", 0.05))
 def captured() -> Any:
     """A batch function that makes each batch from a tensor made before, and a wrapper that lists Keras variables."""

@@ -9,14 +9,14 @@ import pytest
 
 from pytest_tfperf.records.task import Layout, TaskId
 from tests.strategies.harness import run_tasks
-from tests.strategies.jobs import train
+from tests.strategies.jobs import build_errors, train
 from tests.strategies.keras_workloads import keras_state
 from tests.strategies.linear_reference import train_by_hand
 from tests.strategies.packing_jobs import (
-    iterate,
     pack_what_writes_in_a_condition,
     train_in_functions,
     train_with_state,
+    use_as_an_object,
     use_as_tensors,
 )
 from tests.strategies.small_workloads import linear_data
@@ -133,6 +133,27 @@ def test_a_slice_that_is_written_in_a_condition_is_told_of() -> None:
 def test_a_slice_is_used_as_a_variable_is() -> None:
     found = run_tasks(Layout(1), use_as_tensors)[WORKERS[0]]
     for use, (part, whole) in found.items():
-        np.testing.assert_array_equal(part, whole, err_msg=use)
-    assert len(found) == 20
-    assert run_tasks(Layout(1), iterate)[WORKERS[0]] == "'Slice' object is not iterable"
+        for mine, theirs in zip(part, whole, strict=True):
+            np.testing.assert_array_equal(mine, theirs, err_msg=use)
+    assert len(found) == 24
+    told = run_tasks(Layout(1), use_as_an_object)[WORKERS[0]]
+    assert told["found"] == [True, False, None, False, True, False]
+    assert told["rows"] == [[1.0] * 3] * 2
+    assert told["copied"] == "one"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "servers", "option"),
+    [
+        ("single", 0, {"pack_variables": True}),
+        ("multi_worker_mirrored", 0, {"pack_variables": True}),
+        ("ps_async", 1, {"placement": "packed"}),
+    ],
+)
+def test_what_a_model_does_not_train_is_not_packed_with_what_it_does(
+    strategy: str, servers: int, option: dict[str, Any]
+) -> None:
+    layout = Layout(1, ps=servers)
+    errors = run_tasks(layout, build_errors, names=["half_frozen"], strategy=strategy, **option)[WORKERS[0]]
+    assert errors["half_frozen"].startswith("UsageError: Variable 'backbone")
+    assert errors["half_frozen"].endswith("make it with trainable=False, or leave variables unpacked.")

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tfperf.records.task import Layout, TaskId
 from tests.strategies.harness import run_tasks
-from tests.strategies.jobs import build_errors, moving_averages, train_each
+from tests.strategies.jobs import build_errors, compiled_functions, moving_averages, train_each
 from tests.strategies.linear_reference import train_by_hand
 from tests.strategies.small_workloads import linear_data
 
@@ -27,6 +27,7 @@ def trained() -> dict[str, Any]:
         for xla in (False, True)
     }
     runs["tf_keras_dense"] = {"strategy": "single", "name": "tf_keras_dense", "steps": STEPS}
+    runs["tf_keras_unbuilt"] = {"strategy": "single", "name": "tf_keras_unbuilt", "steps": STEPS}
     runs["branching"] = {"strategy": "single", "name": "branching", "steps": STEPS}
     runs["captured"] = {"strategy": "single", "name": "captured", "steps": STEPS}
     results: dict[str, Any] = run_tasks(Layout(1), train_each, runs=runs)[WORKER]
@@ -56,18 +57,35 @@ def test_loss_of_the_first_step_is_that_of_the_initial_weights(trained: dict[str
     assert trained["linear_sgd xla=False"]["losses"][0] == pytest.approx(float((labels**2).mean()), rel=1e-5)
 
 
-def test_a_pipeline_gives_every_step_its_own_batch_and_starts_over(trained: dict[str, Any]) -> None:
+@pytest.mark.parametrize("xla", [False, True])
+def test_a_pipeline_gives_every_step_its_own_batch_and_starts_over(trained: dict[str, Any], xla: bool) -> None:
     features, labels = linear_data(0, examples=12)
     kernel, bias = np.zeros((4, 1)), np.zeros(1)
     for step in range(STEPS):
         rows = slice(4 * (step % 3), 4 * (step % 3) + 4)
         residual = features[rows] @ kernel + bias - labels[rows]
         kernel, bias = kernel - 0.05 * features[rows].T @ residual / 2, bias - 0.1 * residual.mean(axis=0)
-    np.testing.assert_allclose(trained["piped xla=False"]["after"][0], kernel, rtol=1e-3)
-    assert trained["piped xla=False"]["examples"] == 4
+    result = trained[f"piped xla={xla}"]
+    np.testing.assert_allclose(result["after"][0], kernel, rtol=1e-3)
+    assert result["examples"] == 4
 
 
-@pytest.mark.parametrize("name", ["keras_dense xla=False", "keras_dense xla=True", "tf_keras_dense"])
+def test_a_step_with_xla_is_one_program() -> None:
+    runs = {
+        "fixed": {"name": "linear_sgd", "xla": True},
+        "pipeline": {"name": "piped", "xla": True},
+        "batch function": {"name": "captured", "xla": True},
+        "without": {"name": "linear_sgd", "xla": False},
+    }
+    found = run_tasks(Layout(1), compiled_functions, runs=runs)[WORKER]
+    assert found["fixed"][0] is True
+    assert found["pipeline"] == found["batch function"] == (False, 1)
+    assert found["without"] == (False, 0)
+
+
+@pytest.mark.parametrize(
+    "name", ["keras_dense xla=False", "keras_dense xla=True", "tf_keras_dense", "tf_keras_unbuilt"]
+)
 def test_keras_models_train(trained: dict[str, Any], name: str) -> None:
     result = trained[name]
     assert result["losses"][-1] < 0.7 * result["losses"][0]

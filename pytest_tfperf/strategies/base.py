@@ -62,7 +62,9 @@ class Step(Protocol):
         ...
 
     def weights(self) -> list[Any]:
-        """Values of the trainable variables as arrays, in the model's order: for checks, not for the timed part."""
+        """Values of the trainable variables as arrays, in the model's order; where they are slices of larger ones,
+        of those. For checks, not for the timed part.
+        """
         ...
 
     def facts(self) -> Mapping[str, str]:

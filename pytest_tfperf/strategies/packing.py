@@ -8,7 +8,7 @@ GPU that waits for the call does nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -169,7 +169,7 @@ class Packing:
             UsageError: some slice is not among them, and lies in one variable with some that are: it would be trained.
         """
         listed = {id(variable) for variable in trained}
-        for flat in {id(flat): flat for flat in self._flats.values()}.values():
+        for flat in self._each_flat():
             frozen = [each for each in flat.slices if each.trainable and id(each) not in listed]
             if 0 < len(frozen) < len(flat.slices):
                 raise UsageError(
@@ -179,8 +179,10 @@ class Packing:
 
     def updates(self) -> list[Any]:
         """Operations that write, in every step, what was assigned to slices; inside of the function that assigned."""
-        flats = {id(flat): flat for flat in self._flats.values()}
-        return [flat.update() for flat in flats.values() if flat.deltas]
+        return [flat.update() for flat in self._each_flat() if flat.deltas]
+
+    def _each_flat(self) -> Iterable[_Flat]:
+        return {id(flat): flat for flat in self._flats.values()}.values()
 
 
 @contextmanager

@@ -106,7 +106,7 @@ def show(arm: str, tasks: list[Any], first: dict[str, float] | None) -> dict[str
             + ", ".join(f"{k} {v:.2f} ms" for k, v in each.items())
         )
         for (before, after), (seconds, number) in sorted(found.gaps.items(), key=lambda gap: -gap[1][0])[:GAPS]:
-            idle = f"{1e3 * seconds / steps:.2f} ms a step in {number / steps:.2g} stretches"
+            idle = f"{1e3 * seconds / steps:.2f} ms a step in {number / steps:.1f} stretches"
             print(f"    idle {idle} between {before[:60]} and {after[:60]}")
         kernels = {name: 1e3 * seconds / steps for name, seconds in found.kernels.items()}
     if first is None:

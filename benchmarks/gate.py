@@ -2,6 +2,7 @@ r"""The gate's promise on real devices: what was saved is `unchanged` in a rerun
 
     python -m benchmarks.gate save,rerun,slow --slow "perf_tests/test_resnet50.py::test_resnet50_scales[2]" \
         --out out -- perf_tests/test_resnet50.py perf_tests/test_gpt2.py -m gpu -k "2 or 4"
+    python -m benchmarks.gate save,rerun --out out -- perf_tests -m "gpu and gate" --tfperf-largest
     python -m benchmarks.gate save,rerun,slow --slow "perf_tests/test_smallconv.py::test_smallconv_scales[2]" \
         --slow-by 0.8 --out out -- perf_tests/test_smallconv.py
 
@@ -19,6 +20,8 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import pytest
 
 from pytest_tfperf.errors import ReportError
 from pytest_tfperf.report.document import SessionReport
@@ -56,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def session(stage: str, arguments: Sequence[str], out: Path) -> SessionReport | None:
-    """One session of pytest; None where it wrote no report, which is said."""
+    """One session of pytest; None where it did not come to its end, or wrote no report, which is said."""
     path, log = out / f"{stage}.json", out / f"{stage}.log"
     path.unlink(missing_ok=True)
     command = [
@@ -77,7 +80,10 @@ def session(stage: str, arguments: Sequence[str], out: Path) -> SessionReport | 
     for case in report.cases:
         if case.outcome != "skipped":
             line = case.judgement.view.headline if case.judgement else case.reason
-            print(f"  {case.id}: {case.outcome}, {line}", flush=True)
+            print(f"  {case.id}: {case.outcome}, {line or 'it was not begun'}", flush=True)
+    if code > pytest.ExitCode.TESTS_FAILED:  # interrupted, a file that cannot be collected, wrong options, no test
+        print(f"{stage}: pytest did not come to its end; that of {log}:\n{text[-2000:]}")
+        return None
     return report
 
 

@@ -139,17 +139,21 @@ def _saved(
         times = [_run_of(entry.latest, arm, policy) for entry in entries]
         seen = [seconds for seconds in times if seconds is not None]
         if seen:
-            return median(seen), median(seen)
+            return median(first for first, _ in seen), median(later for _, later in seen)
     return None
 
 
-def _run_of(session: BaselineSession, arm: Arm, policy: MeasurementPolicy) -> float | None:
-    """Seconds of a run as that session's, with windows as long as now; None where it does not say."""
+def _run_of(session: BaselineSession, arm: Arm, policy: MeasurementPolicy) -> tuple[float, float] | None:
+    """Seconds of a first and of a later run as that session's, with windows as long as now; None where it does not say.
+
+    Of a session that does not tell them apart, both are the mean.
+    """
     if session.run_seconds is None:
         return None
-    reference, own = session.run_seconds
-    seconds, steps = (reference, session.reference_step_time) if arm.is_reference else (own, session.step_time)
-    step = median(steps)
+    which = 0 if arm.is_reference else 1
+    later = session.run_seconds[which]
+    first = later if session.first_run_seconds is None else session.first_run_seconds[which]
+    step = median(session.reference_step_time if arm.is_reference else session.step_time)
 
     def timed(window: float) -> float:
         """Of the windows and the warm-up, which takes about one; a window has one step at least."""
@@ -157,7 +161,7 @@ def _run_of(session: BaselineSession, arm: Arm, policy: MeasurementPolicy) -> fl
 
     now = timed(policy.window_seconds)
     before = now if session.window_seconds is None else timed(session.window_seconds)
-    return max(now, seconds - before + now)
+    return max(now, first - before + now), max(now, later - before + now)
 
 
 def _guess(spec: SweepSpec, arm: Arm, config: PerfConfig) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -146,6 +146,8 @@ def new_entry(
     result: SweepResult, replicas: int, provenance: Provenance, window_seconds: float | None = None
 ) -> BaselineEntry:
     """Make the entry whose only session is this measurement of an arm, with timed windows of that length."""
+    arms = (result.sweep.spec.reference_arm, result.arm_of(replicas))
+    first, later = _run_seconds([[run.seconds for run in result.results[arm].runs] for arm in arms])
     return entry_of(
         result.sweep.spec,
         replicas,
@@ -154,16 +156,20 @@ def new_entry(
         definition=result.definition,
         hard=result.environment.hard,
         soft=result.environment.soft,
-        run_seconds=_run_seconds(result, replicas),
+        run_seconds=later,
         window_seconds=window_seconds,
+        first_run_seconds=first,
     )
 
 
-def _run_seconds(result: SweepResult, replicas: int) -> tuple[float, float] | None:
-    """What a run of the reference took, and one of the arm; None where it is not known."""
-    arms = (result.sweep.spec.reference_arm, result.arm_of(replicas))
-    reference, own = (fmean(run.seconds for run in result.results[arm].runs) for arm in arms)
-    return (reference, own) if reference > 0 and own > 0 else None
+def _run_seconds(of_arms: Sequence[Sequence[float]]) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
+    """What the first run of the reference and of the arm took, and what the later ones did; None where not known."""
+    if not all(min(seconds, default=0.0) > 0 for seconds in of_arms):
+        return None, None
+    (first, own_first), (later, own_later) = (
+        [seconds[0] for seconds in of_arms], [fmean(seconds[1:] or seconds) for seconds in of_arms],
+    )  # fmt: skip
+    return (first, own_first), (later, own_later)
 
 
 def outdated_by(verdict: ArmVerdict) -> Outdated | None:

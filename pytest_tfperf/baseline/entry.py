@@ -22,6 +22,7 @@ def entry_of(
     soft: Mapping[str, str],
     run_seconds: tuple[float, float] | None = None,
     window_seconds: float | None = None,
+    first_run_seconds: tuple[float, float] | None = None,
 ) -> BaselineEntry:
     """Make an entry whose only session is these runs."""
     session = BaselineSession(
@@ -33,6 +34,7 @@ def entry_of(
         step_time=runs.step_time,
         run_seconds=run_seconds,
         window_seconds=window_seconds,
+        first_run_seconds=first_run_seconds,
     )
     return BaselineEntry(
         workload=spec.workload,

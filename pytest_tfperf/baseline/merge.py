@@ -9,6 +9,7 @@ from pytest_tfperf.baseline.codec import Data, FileProblem, Key, Value
 from pytest_tfperf.baseline.derived import derived, rounded
 from pytest_tfperf.baseline.schema import (
     ENTRY_KEYS,
+    FIRST_RUN_SECONDS,
     RUN_SECONDS,
     SCHEMA_VERSION,
     SERIES,
@@ -207,22 +208,24 @@ def _rounded(session: BaselineSession) -> BaselineSession:
         reference_step_time=series(session.reference_step_time),
         throughput=series(session.throughput),
         step_time=series(session.step_time),
-        run_seconds=_rounded_seconds(session),
+        run_seconds=_rounded_seconds(session.run_seconds),
         window_seconds=None if session.window_seconds is None else float(rounded(session.window_seconds, 3)),
+        first_run_seconds=_rounded_seconds(session.first_run_seconds),
     )
 
 
-def _rounded_seconds(session: BaselineSession) -> tuple[float, float] | None:
-    if session.run_seconds is None:
+def _rounded_seconds(of_runs: tuple[float, float] | None) -> tuple[float, float] | None:
+    if of_runs is None:
         return None
-    reference, own = (float(rounded(seconds, 3)) for seconds in session.run_seconds)
+    reference, own = (float(rounded(seconds, 3)) for seconds in of_runs)
     return reference, own
 
 
 def _session(session: BaselineSession) -> Data:
     saved, soft = session.provenance, session.soft
     runs: Data = {name: [rounded(value) for value in getattr(session, name)] for name in SERIES}
-    seconds: Data = {} if session.run_seconds is None else {RUN_SECONDS: [rounded(s, 3) for s in session.run_seconds]}
+    of_runs = {FIRST_RUN_SECONDS: session.first_run_seconds, RUN_SECONDS: session.run_seconds}
+    seconds: Data = {key: [rounded(each, 3) for each in pair] for key, pair in of_runs.items() if pair is not None}
     if session.window_seconds is not None:
         seconds[WINDOW_SECONDS] = rounded(session.window_seconds, 3)
     return {

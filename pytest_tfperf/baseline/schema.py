@@ -18,14 +18,16 @@ from pytest_tfperf.records.baseline import BaselineEntry
 # 2: several sessions per replica count, keyed by their date, each with provenance, soft environment and runs.
 # 3: a session may say what a run took (run_seconds).
 # 4: a session may say how long its timed windows were (window_seconds).
-SCHEMA_VERSION = 4
+# 5: a session may say what its first run took (first_run_seconds); run_seconds is then of the later ones.
+SCHEMA_VERSION = 5
 
 UNITS: Data = {"throughput": "examples/s", "step_time": "s", "efficiency": 1}
 SERIES = ("reference_throughput", "reference_step_time", "throughput", "step_time")
 TOP_KEYS = ("schema_version", "workload", "strategy", "variant", "definition", "environment", "units", "replicas")
 ENTRY_KEYS = ("efficiency_floor", "tolerance", "sessions", "derived")
 SESSION_KEYS = ("saved", "soft", "runs")
-RUN_SECONDS, WINDOW_SECONDS = "run_seconds", "window_seconds"
+FIRST_RUN_SECONDS, RUN_SECONDS, WINDOW_SECONDS = "first_run_seconds", "run_seconds", "window_seconds"
+OPTIONAL_KEYS = (FIRST_RUN_SECONDS, RUN_SECONDS, WINDOW_SECONDS)
 """Keys that a session need not have."""
 
 SMALLEST, LARGEST = 1e-12, 1e12

@@ -8,7 +8,9 @@ from typing import NoReturn
 from pytest_tfperf.baseline.codec import Data, Document, FileProblem, Path, Value
 from pytest_tfperf.baseline.schema import (
     ENTRY_KEYS,
+    FIRST_RUN_SECONDS,
     LARGEST,
+    OPTIONAL_KEYS,
     RUN_SECONDS,
     SERIES,
     SESSION_KEYS,
@@ -134,9 +136,7 @@ class _Check:
             except ValueError:
                 self.fail(here, "is not a date such as 2026-11-27T22:36:48Z")
             session = self.mapping(here, stored)
-            timed, windowed = RUN_SECONDS in session, WINDOW_SECONDS in session
-            optional = [key for key, there in ((RUN_SECONDS, timed), (WINDOW_SECONDS, windowed)) if there]
-            self.keys(here, session, (*SESSION_KEYS, *optional))
+            self.keys(here, session, (*SESSION_KEYS, *(key for key in OPTIONAL_KEYS if key in session)))
             found.append(
                 (
                     order,
@@ -144,10 +144,9 @@ class _Check:
                         provenance=self.provenance((*here, "saved"), order[0], session["saved"]),
                         soft=self.soft((*here, "soft"), session["soft"]),
                         **self.runs((*here, "runs"), session["runs"]),
-                        run_seconds=self.seconds((*here, RUN_SECONDS), session[RUN_SECONDS]) if timed else None,
-                        window_seconds=self.window((*here, WINDOW_SECONDS), session[WINDOW_SECONDS])
-                        if windowed
-                        else None,
+                        run_seconds=self.seconds(here, RUN_SECONDS, session),
+                        window_seconds=self.window(here, session),
+                        first_run_seconds=self.seconds(here, FIRST_RUN_SECONDS, session),
                     ),
                 )
             )
@@ -176,7 +175,10 @@ class _Check:
             self.fail(path, f"do not have one value per round in every list: {counts}")
         return series
 
-    def seconds(self, path: Path, value: Value) -> tuple[float, float]:
+    def seconds(self, session: Path, key: str, data: Data) -> tuple[float, float] | None:
+        if key not in data:
+            return None
+        path, value = (*session, key), data[key]
         if not isinstance(value, list) or len(value) != 2:
             self.fail(path, f"is {_brief(value)}, not two numbers: seconds of a run of the reference, and of the arm")
         reference, own = (self.number((*path, position), item) for position, item in enumerate(value))
@@ -185,8 +187,11 @@ class _Check:
                 self.fail((*path, position), f"is {item}; no run can have taken that")
         return reference, own
 
-    def window(self, path: Path, value: Value) -> float:
-        number = self.number(path, value)
+    def window(self, session: Path, data: Data) -> float | None:
+        if WINDOW_SECONDS not in data:
+            return None
+        path = (*session, WINDOW_SECONDS)
+        number = self.number(path, data[WINDOW_SECONDS])
         if not SMALLEST <= number <= LARGEST:
             self.fail(path, f"is {number}; no timed window can have that length in seconds")
         return number

@@ -85,9 +85,9 @@ class Loop:
         batch = self._policy.warmup_min_steps - 1
         while True:
             durations += [self.window(1).seconds for _ in range(batch)]
-            spent = self._clock.now() - began
-            # The clocks of an idle device take their time to rise, and compiling does not raise them.
-            busy = spent - durations[0] >= self._policy.window_seconds
+            # After the first step: XLA may compile for minutes, which warms nothing up and raises no device's clocks.
+            spent = self._clock.now() - began - durations[0]
+            busy = spent >= self._policy.window_seconds
             steady = busy and is_steady(durations, self._policy.warmup_min_steps)
             late = spent > self._policy.warmup_max_seconds
             # 0: needs more, 1: out of time, 2: settled. All go on while any needs more and none is out of time.

@@ -43,9 +43,13 @@ class BaselineSession:
     step_time: tuple[float, ...]
     """Seconds."""
     run_seconds: tuple[float, float] | None = None
-    """What a whole run took, of the reference and of the arm: how long a gate will take. None in older files."""
+    """What a whole run took, of the reference and of the arm: how long a gate will take. None in older files. Of the
+    runs after the first where `first_run_seconds` is there, else of all.
+    """
     window_seconds: float | None = None
     """Length that the timed windows of those runs were asked to have. None in older files."""
+    first_run_seconds: tuple[float, float] | None = None
+    """What the first run took, which compiles what later ones use again. None in older files."""
 
 
 @dataclass(frozen=True)

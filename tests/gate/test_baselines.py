@@ -57,13 +57,14 @@ def test_only_the_selected_count_is_saved_and_what_was_set_by_hand_stays(fresh: 
     assert re.search(r"^took .*, expected ", first.stdout, re.MULTILINE)
     (file,) = fresh.baseline_files
     text = file.read_text()
-    assert next(line for line in text.splitlines() if not line.startswith("#")) == "schema_version: 4"
+    assert next(line for line in text.splitlines() if not line.startswith("#")) == "schema_version: 5"
     floor = "efficiency_floor: 0.001  # measured by hand, see the wiki"
     file.write_text(text.replace("efficiency_floor: null", floor))
     one_before = file.read_text().partition("  2:")[0]
     done = fresh.run("--tfperf-rounds=3", "--tfperf-force-save", "-k", "2", suite=both)
     assert done.returncode == 0, done.stdout
-    # The file says what a run took, so nothing needs to be guessed.
+    # The file says what a run took, the first one apart, so nothing needs to be guessed.
+    assert len(re.findall(r"^        first_run_seconds: \[.+, .+\]\n        run_seconds: ", text, re.MULTILINE)) == 2
     assert re.search(r"^tfperf: 1 sweep, about [0-9.]+ [a-z0-9 ]+$", done.stdout, re.MULTILINE)
     after = file.read_text()
     assert after.partition("  2:")[0] == one_before

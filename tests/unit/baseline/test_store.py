@@ -29,7 +29,7 @@ def test_first_save_writes_this_file(tmp_path: Path) -> None:
     assert path_of(tmp_path).read_text() == (
         HEADER
         + """
-schema_version: 4
+schema_version: 5
 workload: mlp
 strategy: ps_async
 variant: null
@@ -359,12 +359,23 @@ def test_what_a_run_took_is_kept_and_may_be_missing(tmp_path: Path) -> None:
     assert saved.note.startswith("stored already")
 
 
-@pytest.mark.parametrize("wrong", ["[6.12]", "[6.12, soon]", "[6.12, -7]", "6.12"])
-def test_what_a_run_took_is_two_positive_numbers(tmp_path: Path, wrong: str) -> None:
+def test_what_the_first_run_took_is_kept_beside_the_later_ones(tmp_path: Path) -> None:
     baselines = BaselineStore(tmp_path)
-    baselines.save([make_entry(run_seconds=(6.12, 7.0))])
-    edit(path_of(tmp_path), "run_seconds: [6.12, 7]", f"run_seconds: {wrong}")
-    with pytest.raises(BaselineError, match=r"line \d+: replicas\.2\.sessions\..*run_seconds"):
+    baselines.save([make_entry(run_seconds=(6.0, 7.0), first_run_seconds=(50.127, 30.0))])
+    assert "        first_run_seconds: [50.1, 30]\n        run_seconds: [6, 7]\n" in path_of(tmp_path).read_text()
+    found = baselines.find(ENVIRONMENT, "mlp-ps_async", 2)
+    assert found is not None
+    assert (found.latest.first_run_seconds, found.latest.run_seconds) == ((50.1, 30.0), (6.0, 7.0))
+
+
+@pytest.mark.parametrize("wrong", ["[6.12]", "[6.12, soon]", "[6.12, -7]", "6.12"])
+@pytest.mark.parametrize("key", ["run_seconds", "first_run_seconds"])
+def test_what_a_run_took_is_two_positive_numbers(tmp_path: Path, key: str, wrong: str) -> None:
+    baselines = BaselineStore(tmp_path)
+    wanted = {"run_seconds": (6.12, 7.0)} if key == "run_seconds" else {"first_run_seconds": (6.12, 7.0)}
+    baselines.save([make_entry(2, **wanted)])
+    edit(path_of(tmp_path), f"{key}: [6.12, 7]", f"{key}: {wrong}")
+    with pytest.raises(BaselineError, match=rf"line \d+: replicas\.2\.sessions\..*\.{key}"):
         BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 2)
 
 
@@ -381,10 +392,10 @@ def test_how_long_windows_were_is_kept_and_may_be_missing(tmp_path: Path) -> Non
         BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 2)
 
 
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("version", [2, 3, 4])
 def test_a_file_of_an_older_version_is_read(tmp_path: Path, version: int) -> None:
     BaselineStore(tmp_path).save([make_entry()])
-    edit(path_of(tmp_path), "schema_version: 4", f"schema_version: {version}")
+    edit(path_of(tmp_path), "schema_version: 5", f"schema_version: {version}")
     assert BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 2) is not None
 
 

@@ -97,6 +97,16 @@ def test_without_a_history_the_baseline_says_what_a_run_took_and_how_many_are_ne
     assert told.expected == told.most
 
 
+def test_a_baseline_that_tells_the_first_run_apart_has_it_counted_once() -> None:
+    """A gate of two rounds would else be expected to compile for half as long as it does after saving in five."""
+    entry = baseline()
+    latest = replace(entry.latest, run_seconds=(7.0, 11.0), first_run_seconds=(50.0, 30.0))
+    stored = Stored(replace(entry, sessions=(latest,)), tolerance=0.03)
+    told = forecast([Sweep(replace(SPEC, replicas=(4,)), (4,))], CONFIG, {}, lambda spec, replicas: stored)
+    assert told.expected == pytest.approx(8.0 + 50 + 30 + (7 + 11))
+    assert told.most == pytest.approx(8.0 + 50 + 30 + 4 * (7 + 11))
+
+
 def test_what_nothing_is_known_of_is_guessed_and_said() -> None:
     told = forecast([SWEEP], CONFIG, {}, unknown)
     assert told.unknown == 1

@@ -62,6 +62,14 @@ def test_warm_up_lasts_a_window_after_compiling_however_steady_the_steps() -> No
     assert sum(warmup[1:]) >= POLICY.window_seconds
 
 
+def test_a_first_step_that_compiles_for_longer_than_warm_up_may_last_takes_nothing_from_it() -> None:
+    loop, _ = loop_of([2 * POLICY.warmup_max_seconds, 0.5], then=0.1)
+    result = loop.measure(synchronous=True)
+    assert result.steady
+    assert sum(result.warmup[1:]) >= POLICY.window_seconds
+    assert [window.seconds / window.steps for window in result.windows] == pytest.approx([0.1] * 4)
+
+
 def test_warm_up_goes_on_while_the_step_time_still_falls() -> None:
     falling = [30.0, *(2.0 * 0.7**k for k in range(12))]
     settled, _ = loop_of([30.0], then=0.1)

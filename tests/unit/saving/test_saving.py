@@ -10,7 +10,12 @@ from pytest_tfperf.baseline.merge import Outdated
 from pytest_tfperf.baseline.store import SavedFile
 from pytest_tfperf.comparison.tolerance import supported_tolerance
 from pytest_tfperf.config import ComparisonPolicy
-from pytest_tfperf.saving import Saved, outdated_by
+from pytest_tfperf.records.arm import Arm, Recipe, Sweep, SweepSpec
+from pytest_tfperf.records.baseline import Provenance
+from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.run import ArmResult, Run
+from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.saving import Saved, new_entry, outdated_by
 from tests.unit.canned import baseline, judged
 
 
@@ -43,6 +48,32 @@ def test_an_efficiency_that_fell_only_as_t1_got_faster_is_not_the_reason() -> No
     outdated = outdated_by(judged(one=6270))
     assert outdated is not None
     assert outdated.reason == "T(1) improved by 10.0 %"
+
+
+SPEC = SweepSpec("t.py::t", "mlp", Recipe("multi_worker_mirrored"), Recipe("single"), (2,), "cpu")
+
+
+def measured(of_reference: Sequence[float], of_arm: Sequence[float]) -> SweepResult:
+    """A sweep whose runs took so many seconds."""
+
+    def of(arm: Arm, seconds: Sequence[float]) -> ArmResult:
+        return ArmResult(arm, tuple(Run(arm, n, 100.0, 0.1, (), seconds=each) for n, each in enumerate(seconds, 1)))
+
+    results = {SPEC.reference_arm: of(SPEC.reference_arm, of_reference), SPEC.arm(2): of(SPEC.arm(2), of_arm)}
+    return SweepResult(Sweep(SPEC, (2,)), results, Environment({}, {}), len(of_arm), 0.0)
+
+
+PROVENANCE = Provenance("2026-11-28T01:00:00Z", "a1b2c3d4", False, "t.py::t[2]")
+
+
+def test_what_the_first_run_took_is_not_in_what_a_later_one_takes() -> None:
+    session = new_entry(measured([57.0, 10.0, 12.0], [30.0, 16.0, 18.0]), 2, PROVENANCE).latest
+    assert (session.first_run_seconds, session.run_seconds) == ((57.0, 30.0), (11.0, 17.0))
+
+
+def test_what_a_run_took_is_left_out_where_it_is_not_known() -> None:
+    session = new_entry(measured([0.0, 0.0], [30.0, 16.0]), 2, PROVENANCE).latest
+    assert (session.first_run_seconds, session.run_seconds) == (None, None)
 
 
 def saved(noise: Sequence[float], sessions: Sequence[float] = (1.0,), asked: float = 0.03) -> Saved:

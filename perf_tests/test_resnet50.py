@@ -31,11 +31,11 @@ def test_resnet50_scales(tfperf: Measured) -> None:
     collective="compiled",
     replicas=[2, 4, 8],
     versus={"strategy": "multi_worker_mirrored", "steps_per_call": 8, "pack_variables": True},
-    min_efficiency={2: 0.75},
+    min_efficiency={2: 0.88, 4: 0.85, 8: 0.80},
     tolerance=0.03,
 )
 def test_resnet50_in_one_process_scales(tfperf: Measured) -> None:
-    """The all-reduce inside the compiled step, which TensorFlow has only within a process. On two H200s: 0.79, where
-    processes of eight steps a call reached 0.95, when the host still waited for a copy of the losses in every step.
+    """The all-reduce inside the compiled step, which TensorFlow has only within a process. On two H200s as fast as
+    processes of eight steps a call: 0.955 and 0.959. Floors are the same as theirs.
     """
     tfperf.check()

@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def session(stage: str, arguments: Sequence[str], out: Path) -> SessionReport | None:
-    """One session of pytest; None where it did not come to its end, or wrote no report, which is said."""
+    """One session of pytest; None where it did not get through, or wrote no report, which is said."""
     path, log = out / f"{stage}.json", out / f"{stage}.log"
     path.unlink(missing_ok=True)
     command = [
@@ -81,8 +81,9 @@ def session(stage: str, arguments: Sequence[str], out: Path) -> SessionReport | 
         if case.outcome != "skipped":
             line = case.judgement.view.headline if case.judgement else case.reason
             print(f"  {case.id}: {case.outcome}, {line or 'it was not begun'}", flush=True)
-    if code > pytest.ExitCode.TESTS_FAILED:  # interrupted, a file that cannot be collected, wrong options, no test
-        print(f"{stage}: pytest did not come to its end; that of {log}:\n{text[-2000:]}")
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        # Interrupted, wrong options, a file that cannot be collected, no test, or a signal's number, negative.
+        print(f"{stage}: pytest did not get through; the end of {log}:\n{text[-2000:]}")
         return None
     return report
 

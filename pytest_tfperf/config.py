@@ -20,7 +20,7 @@ class MeasurementPolicy:
     warmup_min_steps: int = 6
     """Steps before the detector is asked at all; the first one traces and compiles."""
     warmup_max_seconds: float = 60.0
-    """From the end of the first step, warm-up lasts so long at most; the run is then marked as not steady."""
+    """Warm-up lasts so long at most, from the end of all tasks' first step; the run is then marked as not steady."""
     max_repeats: int = 2
     """Times that a disturbed run is made again before it is kept as it is."""
 

@@ -75,18 +75,20 @@ class Loop:
         """Run steps until all tasks find their step time settled; gives the seconds of each and whether they did.
 
         Every task runs the same number of steps, since a synchronous strategy would wait for ever otherwise:
-        they agree after each batch of steps, and the slowest decides. After the first step, in which programs are
-        compiled, warm-up lasts as long as a window at least.
+        they agree after each batch of steps, and the slowest decides. After the first step of all, in which programs
+        are compiled, warm-up lasts as long as a window at least, and as `warmup_max_seconds` at most.
         """
-        began = self._clock.now()
         self._enter("first step")
         durations = [self.window(1).seconds]
         self._enter("warm-up")
+        # XLA may compile for minutes, in one task for longer than in another, which warms nothing up and raises no
+        # device's clocks.
+        self._agree("first step", durations[0])
+        began = self._clock.now()
         batch = self._policy.warmup_min_steps - 1
         while True:
             durations += [self.window(1).seconds for _ in range(batch)]
-            # After the first step: XLA may compile for minutes, which warms nothing up and raises no device's clocks.
-            spent = self._clock.now() - began - durations[0]
+            spent = self._clock.now() - began
             busy = spent >= self._policy.window_seconds
             steady = busy and is_steady(durations, self._policy.warmup_min_steps)
             late = spent > self._policy.warmup_max_seconds

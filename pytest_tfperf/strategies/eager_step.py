@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Scalar
+from pytest_tfperf.strategies.compression import Compression
 from pytest_tfperf.strategies.facts import variable_facts
 from pytest_tfperf.strategies.optimizers import FusedUpdates
 from pytest_tfperf.strategies.packing import Packing
@@ -14,12 +15,17 @@ from pytest_tfperf.workloads.building import Built
 
 
 def gradient_function(
-    built: Built, *, xla: bool, pack: bool, packing: Packing | None = None
+    built: Built,
+    *,
+    xla: bool,
+    pack: bool,
+    packing: Packing | None = None,
+    compression: Compression | None = None,
 ) -> Callable[[Any, Any], tuple[Any, Any]]:
     """A `tf.function` from (features, labels) to the loss and the gradients, still times the loss scale.
 
-    Gradients come as a list in the order of the variables, or packed: one float32 vector of them all. `packing` is what
-    the variables were made with, if they are slices.
+    Gradients come as a list in the order of the variables, or packed: one float32 vector of them all; with a
+    `compression`, as that has them exchanged. `packing` is what the variables were made with, if they are slices.
     """
     import tensorflow as tf
 
@@ -34,8 +40,10 @@ def gradient_function(
         if packing is not None:
             packing.updates()  # moving averages
         if pack:
-            return loss, tf.concat([tf.reshape(tf.cast(gradient, tf.float32), [-1]) for gradient in dense], axis=0)
-        return loss, dense
+            dense = [tf.concat([tf.reshape(tf.cast(gradient, tf.float32), [-1]) for gradient in dense], axis=0)]
+        if compression is not None:
+            dense = [compression.compressed(gradient) for gradient in dense]
+        return loss, dense[0] if pack else dense
 
     function: Callable[[Any, Any], tuple[Any, Any]] = tf.function(
         gradients, jit_compile=True if xla else None, autograph=False
@@ -53,12 +61,15 @@ def update_function(
 
     def update(gradients: Any) -> None:
         if packed:
+            gradients = tf.cast(gradients, tf.float32)  # of a compressed exchange
             if divisor != 1.0:
                 gradients = gradients / divisor
             parts = tf.split(gradients, sizes)
             gradients = [tf.cast(tf.reshape(p, v.shape), v.dtype) for p, v in zip(parts, variables, strict=True)]
-        elif divisor != 1.0:
-            gradients = [gradient / divisor for gradient in gradients]
+        else:
+            gradients = [tf.cast(gradient, v.dtype) for gradient, v in zip(gradients, variables, strict=True)]
+            if divisor != 1.0:
+                gradients = [gradient / divisor for gradient in gradients]
         updates.apply(gradients)
 
     function: Callable[[Any], None] = tf.function(update, jit_compile=True if xla else None, autograph=False)

@@ -8,6 +8,7 @@ from typing import Any
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.task import Layout, Task
+from pytest_tfperf.strategies.compression import Compression, check_nccl, compression
 from pytest_tfperf.strategies.devices import claim_devices, one_process_layout
 from pytest_tfperf.strategies.eager_step import EagerStep, gradient_function, update_function
 from pytest_tfperf.strategies.optimizers import FusedUpdates
@@ -30,11 +31,12 @@ class Mirrored:
     start the next step before the gradients of this one are summed, and XLA may reduce some while it computes others.
     TensorFlow compiles collectives for the GPUs of one process only.
     Option `pack_gradients`, of ``between``: reduce one tensor of all gradients, not one for each variable. XLA itself
-    combines those inside. On a CPU run replicas are logical devices of the process.
+    combines those inside. Option `compression`: the type of gradients in the all-reduce, as in `multi_worker_mirrored`.
+    On a CPU run replicas are logical devices of the process.
     """
 
     name = "mirrored"
-    options: Mapping[str, Scalar] = {"pack_gradients": True, "collective": "between"}
+    options: Mapping[str, Scalar] = {"pack_gradients": True, "collective": "between", "compression": "none"}
     synchronous = True
     updates_are_global = False
     measured_job = "worker"
@@ -43,6 +45,7 @@ class Mirrored:
         collective = options.get("collective", "between")
         if collective not in _COLLECTIVES:
             raise UsageError(f"Strategy {self.name!r}: collective is {', '.join(_COLLECTIVES)}, not {collective!r}.")
+        compression(self.name, options, replicas)
         return one_process_layout(self.name, replicas)
 
     def build(
@@ -54,13 +57,15 @@ class Mirrored:
         device: Device,
         replicas: int,
     ) -> EagerStep:
+        xla, pack = bool(params["xla"]), bool(options["pack_gradients"])
+        compiled = _is_compiled(str(options["collective"]), device, xla=xla)
+        if device == "gpu" and not compiled:
+            check_nccl(self.name, str(options["compression"]), "collective='compiled'")
         devices = claim_devices(task, device, replicas)
         import tensorflow as tf
 
         task.phase("building")
         strategy = tf.distribute.MirroredStrategy(list(devices))
-        xla, pack = bool(params["xla"]), bool(options["pack_gradients"])
-        compiled = _is_compiled(str(options["collective"]), device, xla=xla)
         make = recipe(workload, params)
         with strategy.scope():
             made = make()
@@ -71,10 +76,11 @@ class Mirrored:
         local = [[copy[index] for copy in copies] for index in range(replicas)]
         updates = [FusedUpdates(workload.optimizer, local[i], devices[i]) for i in range(replicas)]
         # Functions of its own for each replica, whose variables they capture.
+        exchanged = compression(self.name, options, replicas)
         if compiled:
-            steps = [_whole_step(built, updates[i], local[i], replicas) for i in range(replicas)]
+            steps = [_whole_step(built, updates[i], local[i], exchanged) for i in range(replicas)]
         else:
-            steps = [_divided_step(built, updates[i], local[i], replicas, xla=xla, pack=pack) for i in range(replicas)]
+            steps = [_divided_step(built, updates[i], local[i], exchanged, xla=xla, pack=pack) for i in range(replicas)]
 
         losses = [_loss_variable(where) for where in devices]
 
@@ -115,14 +121,14 @@ def _loss_variable(device: str) -> Any:
 
 
 def _divided_step(
-    built: Built, updates: FusedUpdates, variables: Sequence[Any], replicas: int, *, xla: bool, pack: bool
+    built: Built, updates: FusedUpdates, variables: Sequence[Any], exchanged: Compression, *, xla: bool, pack: bool
 ) -> Callable[[Any, Any], Any]:
     """Gradients, the strategy's all-reduce, update; gives the replica's loss. To be called in its replica context."""
     import tensorflow as tf
 
-    gradients = gradient_function(built, xla=xla, pack=pack)
-    # Summed, and divided inside the compiled update.
-    update = update_function(updates, variables, xla=xla, packed=pack, divisor=built.loss_scale * replicas)
+    gradients = gradient_function(built, xla=xla, pack=pack, compression=exchanged)
+    # Summed, and divided inside a compiled function.
+    update = update_function(updates, variables, xla=xla, packed=pack, divisor=built.loss_scale * exchanged.divisor)
 
     def step(features: Any, labels: Any) -> Any:
         loss, found = gradients(features, labels)
@@ -133,18 +139,18 @@ def _divided_step(
 
 
 def _whole_step(
-    built: Built, updates: FusedUpdates, variables: Sequence[Any], replicas: int
+    built: Built, updates: FusedUpdates, variables: Sequence[Any], exchanged: Compression
 ) -> Callable[[Any, Any], Any]:
     """The same as one XLA program."""
     import tensorflow as tf
 
-    gradients = gradient_function(built, xla=True, pack=False)
-    update = update_function(updates, variables, xla=True, packed=False, divisor=built.loss_scale * replicas)
+    gradients = gradient_function(built, xla=True, pack=False, compression=exchanged)
+    update = update_function(updates, variables, xla=True, packed=False, divisor=built.loss_scale * exchanged.divisor)
 
     def step(features: Any, labels: Any) -> Any:
         loss, found = gradients(features, labels)
-        if replicas > 1:
-            found = [_all_reduce(gradient, replicas) for gradient in found]
+        if exchanged.replicas > 1:
+            found = [_all_reduce(gradient, exchanged.replicas) for gradient in found]
         update(found)
         return loss
 

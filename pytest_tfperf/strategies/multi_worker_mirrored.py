@@ -8,6 +8,7 @@ from typing import Any
 from pytest_tfperf.errors import MeasurementError, UsageError
 from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.task import Layout, Task
+from pytest_tfperf.strategies.compression import check_nccl, compression
 from pytest_tfperf.strategies.devices import claim_device, rank_layout
 from pytest_tfperf.strategies.eager_step import (
     EagerStep,
@@ -29,9 +30,12 @@ class MultiWorkerMirrored:
 
     Options: `communication` is ``ring``, ``nccl`` or ``auto`` (NCCL on GPUs, ring on CPUs); `pack_gradients`
     reduces one tensor of all gradients, not one for each variable: at 4 H100s ResNet-50 scaled to 89.5 %
-    packed and to 86 % as a list. `steps_per_call` puts so many steps into one call of a `tf.function` (Keras calls that
-    steps_per_execution): the host waits for each all-reduce, and what Python and the call itself take would be added to
-    every step. `pack_variables` makes the model's variables slices of one: a compiled function then takes a handful of
+    packed and to 86 % as a list. `compression` is ``none``, ``float16`` or ``bfloat16`` (not over NCCL): the type in
+    which gradients cross and are summed, each divided by the number of replicas first. That is half the bytes, with the
+    digits and the range of that type.
+    `steps_per_call` puts so many steps into one call of a `tf.function` (Keras calls that steps_per_execution): the
+    host waits for each all-reduce, and what Python and the call itself take would be added to every step.
+    `pack_variables` makes the model's variables slices of one: a compiled function then takes a handful of
     arguments where it took hundreds, each of which costs the host some microseconds while the GPU waits for the call.
     Keras models too; one that makes a layer's variables as it first uses them is packed layer by layer. Collective and
     compiled code cannot share a function here: XLA refuses it across processes.
@@ -39,7 +43,8 @@ class MultiWorkerMirrored:
 
     name = "multi_worker_mirrored"
     options: Mapping[str, Scalar] = {
-        "communication": "auto", "pack_gradients": True, "pack_variables": False, "steps_per_call": 1,
+        "communication": "auto", "compression": "none", "pack_gradients": True, "pack_variables": False,
+        "steps_per_call": 1,
     }  # fmt: skip
     synchronous = True
     updates_are_global = False
@@ -51,6 +56,7 @@ class MultiWorkerMirrored:
             raise UsageError(
                 f"Strategy {self.name!r}: communication is {', '.join(_COMMUNICATION)}, not {communication!r}."
             )
+        compression(self.name, options, replicas)
         steps_per_call(self.name, options)
         return rank_layout(self.name, replicas)
 
@@ -63,6 +69,8 @@ class MultiWorkerMirrored:
         device: Device,
         replicas: int,
     ) -> EagerStep:
+        if _implementation(str(options["communication"]), device) == "nccl":
+            check_nccl(self.name, str(options["compression"]), "communication='ring'")
         where = claim_device(task, device)
         import tensorflow as tf
 
@@ -79,13 +87,14 @@ class MultiWorkerMirrored:
             packing.check(built.variables)
         local = [strategy.experimental_local_results(variable)[0] for variable in built.parts]
         updates = FusedUpdates(workload.optimizer, local, where)
-        gradients = gradient_function(built, xla=xla, pack=pack, packing=packing)
-        divisor = built.loss_scale * strategy.num_replicas_in_sync
+        exchanged = compression(self.name, options, strategy.num_replicas_in_sync)
+        gradients = gradient_function(built, xla=xla, pack=pack, packing=packing, compression=exchanged)
+        divisor = built.loss_scale * exchanged.divisor
         update = update_function(updates, local, xla=xla, packed=pack, divisor=divisor)
 
         def replica() -> Any:
             loss, found = gradients(*built.batches.next())
-            # Summed, and divided inside the compiled update.
+            # Summed, and divided inside a compiled function.
             context = tf.distribute.get_replica_context()
             update(context.all_reduce(tf.distribute.ReduceOp.SUM, found, options=communication))
             return loss
@@ -99,13 +108,18 @@ class MultiWorkerMirrored:
         return EagerStep(step, built.batches.examples, updates, local, gradients=alone, steps_per_call=calls)
 
 
+def _implementation(name: str, device: Device) -> str:
+    """``nccl`` or ``ring``."""
+    if name == "auto":
+        return "nccl" if device == "gpu" else "ring"
+    return name
+
+
 def _communication(name: str, device: Device) -> Any:
     import tensorflow as tf
 
-    if name == "auto":
-        name = "nccl" if device == "gpu" else "ring"
     kinds = tf.distribute.experimental.CommunicationImplementation
-    implementation = kinds.NCCL if name == "nccl" else kinds.RING
+    implementation = kinds.NCCL if _implementation(name, device) == "nccl" else kinds.RING
     return tf.distribute.experimental.CommunicationOptions(implementation=implementation)
 
 

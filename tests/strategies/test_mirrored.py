@@ -25,6 +25,7 @@ def trained() -> dict[str, Any]:
     runs = {
         "packed": run("linear_by_replica", params={"weight_decay": 0.5, "xla": True}),
         "list": run("linear_by_replica", pack_gradients=False),
+        "float16": run("linear_by_replica", compression="float16", params={"xla": True}),
         "rmsprop": run("linear_rmsprop_by_replica", params={"xla": True}),
         "keras": run("keras_dense", params={"xla": True}),
         "normalised": run("normalised"),
@@ -43,6 +44,14 @@ def test_two_replicas_are_one_process_with_both_batches(
     kernel, bias = train_by_hand(linear_data(None), rule, STEPS, decay=decay)
     np.testing.assert_allclose(trained[key]["after"][0], kernel, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(trained[key]["after"][1], bias, rtol=1e-3, atol=1e-4)
+
+
+def test_compressed_gradients_train_the_same_but_for_their_digits(trained: dict[str, Any]) -> None:
+    differences = {}
+    for key in ("float16", "list"):
+        pairs = zip(trained[key]["after"], train_by_hand(linear_data(None), "momentum", STEPS), strict=True)
+        differences[key] = max(abs(weights - expected).max() for weights, expected in pairs)
+    assert differences["list"] < 1e-5 < differences["float16"] < 5e-3
 
 
 def test_the_loss_is_the_mean_of_the_replicas(trained: dict[str, Any]) -> None:

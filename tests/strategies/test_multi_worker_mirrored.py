@@ -15,6 +15,8 @@ from tests.strategies.small_workloads import linear_data
 
 RANKS = [TaskId("worker", 0), TaskId("worker", 1)]
 STEPS = 8
+LEAST_OF_HALF = 3e-6
+"""What the weights of a training in half precision differ by at least; those in single differ by 2e-7."""
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,12 @@ def trained() -> dict[TaskId, Any]:
         "adam": run("linear_adam", pack_gradients=False),
         "rmsprop": run("linear_rmsprop", params={"xla": True}),
         "scaled": run("linear_scaled", pack_gradients=False, params={"xla": True}),
+        "float16": run("linear_scaled", compression="float16", params={"xla": True}),
+        "bfloat16": run("linear_sgd", compression="bfloat16", pack_gradients=False),
+        "float16, packed, four a call": run(
+            "linear_sgd", compression="float16", pack_variables=True, steps_per_call=4, params={"xla": True}
+        )
+        | {"steps": STEPS // 4},
         "four a call": run("linear_sgd", steps_per_call=4) | {"steps": STEPS // 4},
         "keras": run("keras_dense"),
         "keras xla": run("keras_dense", params={"xla": True}),
@@ -67,6 +75,8 @@ def test_two_ranks_are_one_process_with_both_batches(trained: dict[TaskId, Any],
         "adam",
         "rmsprop",
         "scaled",
+        "float16",
+        "bfloat16",
         "keras",
         "keras xla",
         "tf_keras",
@@ -81,6 +91,20 @@ def test_ranks_start_and_end_with_the_same_weights(trained: dict[TaskId, Any], k
         for one, other in zip(first[when], second[when]):
             np.testing.assert_array_equal(one, other)
     assert any((before != after).any() for before, after in zip(first["before"], first["after"]))
+
+
+@pytest.mark.parametrize(
+    ("key", "digits"), [("float16", 2e-3), ("bfloat16", 1e-2), ("float16, packed, four a call", 2e-3)]
+)
+def test_compressed_gradients_train_the_same_but_for_their_digits(
+    trained: dict[TaskId, Any], key: str, digits: float
+) -> None:
+    weights, expected = (
+        np.concatenate([part.ravel() for part in parts])
+        for parts in (trained[RANKS[0]][key]["after"], train_by_hand(linear_data(None), "sgd", STEPS))
+    )
+    np.testing.assert_allclose(weights, expected, rtol=digits, atol=digits)
+    assert abs(weights - expected).max() > LEAST_OF_HALF
 
 
 def test_each_rank_counts_its_own_updates_and_loss(trained: dict[TaskId, Any]) -> None:

@@ -70,6 +70,20 @@ def test_a_first_step_that_compiles_for_longer_than_warm_up_may_last_takes_nothi
     assert [window.seconds / window.steps for window in result.windows] == pytest.approx([0.1] * 4)
 
 
+def test_a_task_that_waits_for_another_to_compile_loses_nothing_of_its_warm_up() -> None:
+    clock = FakeClock()
+    step = ScriptedStep(clock, [5.0], then=0.1)
+
+    def agree(point: str, value: float) -> list[float]:
+        if point == "first step":
+            clock.sleep(2 * POLICY.warmup_max_seconds)
+        return [value]
+
+    result = Loop(step, clock, POLICY, agree).measure(synchronous=False)
+    assert result.steady
+    assert sum(result.warmup[1:]) >= POLICY.window_seconds
+
+
 def test_warm_up_goes_on_while_the_step_time_still_falls() -> None:
     falling = [30.0, *(2.0 * 0.7**k for k in range(12))]
     settled, _ = loop_of([30.0], then=0.1)

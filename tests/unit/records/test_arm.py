@@ -19,6 +19,14 @@ def test_a_setting_that_came_later_changes_a_definition_only_where_it_is_used() 
     }
 
 
+def test_compression_is_such_a_setting() -> None:
+    before = Recipe(RING, OLDER)
+    none, half = (Recipe(RING, {**OLDER, "compression": kind}) for kind in ("none", "float16"))
+    assert none.definition == before.definition
+    assert half.definition == {**before.definition, "strategy.compression": "float16"}
+    assert SweepSpec("t", "w", half, Recipe("single"), (2,), "cpu", versus=none).against == "compression=none"
+
+
 def test_arms_that_differ_in_such_a_setting_are_told_apart_by_it() -> None:
     without, packed = (Recipe(RING, {**OLDER, "pack_variables": used}) for used in (False, True))
     single = Recipe("single")

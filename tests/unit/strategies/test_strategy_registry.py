@@ -29,6 +29,7 @@ def test_options_are_complete_and_checked() -> None:
     assert resolve_options(get("ps_async"), {"ps": 2}) == {"ps": 2, "placement": "round_robin", "feed": False}
     assert resolve_options(get("multi_worker_mirrored"), {}) == {
         "communication": "auto",
+        "compression": "none",
         "pack_gradients": True,
         "pack_variables": False,
         "steps_per_call": 1,
@@ -77,6 +78,10 @@ def test_layouts() -> None:
         ("tower", 2, {"variables": "device", "regularizer": "shared"}, "use regularizer='per_tower'"),
         ("mirrored", 0, {}, "at least 1 replica, not 0"),
         ("mirrored", 2, {"collective": "nccl"}, "collective is between, compiled, not 'nccl'"),
+        *(
+            (name, 2, {"compression": "fp8"}, "compression is none, float16, bfloat16, not 'fp8'")
+            for name in ("mirrored", "multi_worker_mirrored")
+        ),
         ("multi_worker_mirrored", 2, {"steps_per_call": 0}, "steps_per_call is 1 or more, not 0"),
     ],
 )

@@ -57,7 +57,7 @@ def forecast(
     expected to need, else all.
     """
     count, unknown = 0, 0
-    expected = most = fewest = float(history.get("", {}).get(kind_of(config, 0), _BESIDE_RUNS))
+    expected = most = fewest = _beside_runs(history, config)
     for sweep in sweeps:
         count += 1
         planned = planned_rounds(config, sweep.spec)
@@ -83,6 +83,14 @@ def forecast(
         cap = max(config.max_time, fewest)  # the fewest rounds are measured in any case
         expected, most = min(expected, cap), min(most, cap)
     return Forecast(count, expected, max(most, expected), unknown)
+
+
+def _beside_runs(history: History, config: PerfConfig) -> float:
+    """What such a session took besides its runs here; else what other kinds did, but for the one with two of pytest."""
+    seen: Mapping[str, float] = history.get("", {})
+    own = kind_of(config, 0)
+    others = [seconds for kind, seconds in seen.items() if "against" not in (kind, own)]
+    return float(seen.get(own, median(others) if others else _BESIDE_RUNS))
 
 
 class Duration:

@@ -62,7 +62,22 @@ def test_the_same_again_takes_as_long() -> None:
 
 def test_saving_has_twice_the_rounds_of_what_they_took() -> None:
     told = forecast([SWEEP], replace(CONFIG, save=True), after(SECONDS, 0.0), unknown)
-    assert told.expected == told.most == pytest.approx(8.0 + 30 + 9 * 5 + 20 + 9 * 6 + 40 + 9 * 8)
+    assert told.expected == told.most == pytest.approx(30 + 9 * 5 + 20 + 9 * 6 + 40 + 9 * 8)
+
+
+def test_what_one_kind_of_session_took_besides_its_runs_is_taken_for_another() -> None:
+    total = sum(map(sum, SECONDS.values()))
+    saving = replace(CONFIG, save=True)
+    history = after(SECONDS, total + 3.0, saving)
+    assert forecast([SWEEP], CONFIG, history, unknown).most == pytest.approx(3.0 + 30 + 4 * 5 + 20 + 4 * 6 + 40 + 4 * 8)
+    # But where another revision has a pytest of its own beside, and the other way round.
+    against = replace(CONFIG, against="main")
+    assert forecast([SWEEP], against, history, unknown).expected == pytest.approx(
+        8.0 + 2 * (30 + 4 * 5 + 20 + 4 * 6 + 40 + 4 * 8)
+    )
+    # Its own counts first.
+    history = updated(history, {SPEC.test: result(SECONDS)}, CONFIG, total + 1.0)
+    assert forecast([SWEEP], CONFIG, history, unknown).expected == pytest.approx(total + 1.0)
 
 
 def test_another_revision_beside_takes_twice_the_runs() -> None:

@@ -12,18 +12,26 @@ from pytest_tfperf.workloads import registry as workloads
 TRANSFERS = ("_Send", "_HostSend")
 
 
-def transfers_between_replicas(task: Task) -> dict[str, Any]:
+def transfers_between_replicas(task: Task, compression: str = "none") -> dict[str, Any]:
     """What TensorFlow itself sends between two devices in a step that is one XLA program for each replica.
 
-    XLA has no collectives for CPUs, so that here nothing is reduced: what remains is all else that a step does.
+    XLA has no collectives for CPUs, so that here nothing is reduced: what remains is all else that a step does. Tells
+    the types of what would be reduced, too.
     """
     from tensorflow.python.eager import context  # the graphs that devices run are to be had here alone
 
     setattr(mirrored, "_is_compiled", lambda *_, **__: True)  # noqa: B010
-    setattr(mirrored, "_all_reduce", lambda tensor, _: tensor)  # noqa: B010
+    reduced = []
+
+    def all_reduce(tensor: Any, _: int) -> Any:
+        reduced.append(tensor.dtype.name)
+        return tensor
+
+    setattr(mirrored, "_all_reduce", all_reduce)  # noqa: B010
     chosen, definition = strategies.get("mirrored"), workloads.get("mlp")
     params = {**workloads.resolve_params(definition, {}), "xla": True}
-    step: Any = chosen.build(task, definition, params, strategies.resolve_options(chosen, {}), "cpu", 2)
+    options = strategies.resolve_options(chosen, {"compression": compression})
+    step: Any = chosen.build(task, definition, params, options, "cpu", 2)
     context.context().enable_graph_collection()
     step.run()
     functions = context.context().export_run_metadata().function_graphs
@@ -31,6 +39,7 @@ def transfers_between_replicas(task: Task) -> dict[str, Any]:
     return {
         "devices": sorted({node.device.rsplit("device:")[-1] for node in nodes}),
         "sends": [node.name for node in nodes if node.op in TRANSFERS],
+        "reduced": sorted(set(reduced)),
         "loss": step.wait(),
         "updates": step.updates(),
     }

@@ -71,8 +71,10 @@ def test_models_train(trained: dict[str, Any]) -> None:
         assert (before != after).any()
 
 
-def test_a_step_whose_collective_is_compiled_moves_nothing_else_between_devices() -> None:
-    found = run_tasks(Layout(1), transfers_between_replicas)[TaskId("worker", 0)]
+@pytest.mark.parametrize(("compression", "reduced"), [("none", "float32"), ("float16", "float16")])
+def test_a_step_whose_collective_is_compiled_moves_nothing_else_between_devices(compression: str, reduced: str) -> None:
+    found = run_tasks(Layout(1), transfers_between_replicas, compression=compression)[TaskId("worker", 0)]
+    assert found["reduced"] == [reduced]
     assert found["devices"] == ["CPU:0", "CPU:1"]
     assert found["sends"] == []
     assert 0 < found["loss"] < 2

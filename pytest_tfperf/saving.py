@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -147,7 +147,7 @@ def new_entry(
 ) -> BaselineEntry:
     """Make the entry whose only session is this measurement of an arm, with timed windows of that length."""
     arms = (result.sweep.spec.reference_arm, result.arm_of(replicas))
-    first, later = _run_seconds([[run.seconds for run in result.results[arm].runs] for arm in arms])
+    seconds = [[run.seconds for run in result.results[arm].runs] for arm in arms]
     return entry_of(
         result.sweep.spec,
         replicas,
@@ -156,20 +156,15 @@ def new_entry(
         definition=result.definition,
         hard=result.environment.hard,
         soft=result.environment.soft,
-        run_seconds=later,
+        run_seconds=_known(*(fmean(each[1:] or each) for each in seconds)),
         window_seconds=window_seconds,
-        first_run_seconds=first,
+        first_run_seconds=_known(*(each[0] for each in seconds)),
     )
 
 
-def _run_seconds(of_arms: Sequence[Sequence[float]]) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
-    """What the first run of the reference and of the arm took, and what the later ones did; None where not known."""
-    if not all(min(seconds, default=0.0) > 0 for seconds in of_arms):
-        return None, None
-    (first, own_first), (later, own_later) = (
-        [seconds[0] for seconds in of_arms], [fmean(seconds[1:] or seconds) for seconds in of_arms],
-    )  # fmt: skip
-    return (first, own_first), (later, own_later)
+def _known(reference: float, own: float) -> tuple[float, float] | None:
+    """What a run of the reference took, and one of the arm; None where it is not known."""
+    return (reference, own) if reference > 0 and own > 0 else None
 
 
 def outdated_by(verdict: ArmVerdict) -> Outdated | None:

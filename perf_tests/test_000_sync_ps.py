@@ -72,6 +72,16 @@ def test_000_remedied_alexnet(tfperf: Measured) -> None:
     tfperf.check()
 
 
+@pytest.mark.gpu
+@pytest.mark.tfperf(
+    "alexnet", strategy="mirrored", collective="compiled", replicas=[2, 4, 8], batch_size=256, xla=True,
+    tolerance=0.05, min_efficiency={2: 0.85, 4: 0.80, 8: 0.75},
+)  # fmt: skip
+def test_000_compiled_alexnet(tfperf: Measured) -> None:
+    """The whole step, its all-reduce included, as one XLA program: what this model reaches on these GPUs."""
+    tfperf.check()
+
+
 # On two CPU cores two ranks share memory and caches, so the floors of efficiency are half of what was measured, on the
 # processor where that was least. A floor for one environment belongs into its baseline file.
 SMALL = {"batch_size": 8, "image_size": 64, "classes": 100, "width": 0.25}

@@ -14,8 +14,27 @@ from pytest_tfperf.fixtures import Measured
     strategy="multi_worker_mirrored",
     replicas=[1, 2, 4, 8],
     batch_size=16,
-    min_efficiency={1: 0.95, 2: 0.85, 4: 0.82, 8: 0.78},
+    steps_per_call=8,
+    pack_variables=True,
+    min_efficiency={1: 0.95, 2: 0.88, 4: 0.85, 8: 0.80},
     tolerance=0.03,
 )
 def test_gpt2_scales(tfperf: Measured) -> None:
+    tfperf.check()
+
+
+@pytest.mark.gpu
+@pytest.mark.tfperf(
+    "gpt2",
+    strategy="mirrored",
+    collective="compiled",
+    replicas=[2, 4, 8],
+    batch_size=16,
+    min_efficiency={2: 0.88, 4: 0.85, 8: 0.80},
+    tolerance=0.03,
+)
+def test_gpt2_in_one_process_scales(tfperf: Measured) -> None:
+    """The all-reduce inside the compiled step: on two H200s it trained 564 sequences/s, processes of eight steps a call
+    554 beside it, and processes of one step a call 514.
+    """
     tfperf.check()

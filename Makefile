@@ -17,7 +17,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --config setup.cfg
+	$(BIN)/lint-imports
 
 # Logic and the plugin's behaviour in pytest, without clusters.
 unit: $(READY)

@@ -10,20 +10,15 @@ import pytest
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.plan import check_hosts
-from pytest_tfperf.records.arm import Device, Recipe, Scalar, SweepSpec
-from pytest_tfperf.records.link import Link
+from pytest_tfperf.recipes import options_apart, recipe_of, reference_of, versus_of
+from pytest_tfperf.records.arm import Device, Recipe, SweepSpec
 from pytest_tfperf.strategies import registry as strategies
-from pytest_tfperf.strategies.base import Strategy
 from pytest_tfperf.workloads import registry as workloads
-from pytest_tfperf.workloads.base import WorkloadDefinition
-from pytest_tfperf.workloads.settings import did_you_mean
 
 _ARGUMENTS = (
     *("strategy", "replicas", "min_efficiency", "tolerance", "rounds", "reference"),
     *("variant", "slowdown", "timeout", "versus", "min_speedup", "suspect"),
 )
-_OF_RECIPE = ("link", "hosts")
-_NAMES = (*_ARGUMENTS, *_OF_RECIPE)
 
 
 def sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
@@ -47,9 +42,10 @@ def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
         raise UsageError("argument 'strategy' is missing")
     own = {key: given.pop(key) for key in _ARGUMENTS if key in given}
     replicas = _replicas(own.get("replicas", (1,)))
-    recipe = _recipe(workload, own["strategy"], given, replicas)
-    reference = _reference(strategies.get(own.get("reference", "single")), recipe)
-    versus = _versus(workload, recipe, own.get("versus"), replicas)
+    recipe = recipe_of(workload, own["strategy"], given, replicas, others=_ARGUMENTS)
+    reference = reference_of(recipe, own.get("reference", "single"))
+    versus = versus_of(workload, recipe, own.get("versus"), replicas, others=_ARGUMENTS)
+    strategies.get(reference.strategy).layout(1, reference.strategy_options)
     for each in (recipe, versus) if versus else (recipe,):
         for count in replicas:
             strategies.get(each.strategy).layout(count, each.strategy_options)
@@ -60,7 +56,7 @@ def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
         workload=workload.name,
         recipe=recipe,
         reference=reference,
-        reference_options=_changed(reference) if reference.strategy != recipe.strategy else {},
+        reference_options=options_apart(reference, recipe),
         versus=versus,
         replicas=replicas,
         device=device,
@@ -75,98 +71,6 @@ def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
     )
     check_hosts(spec)
     return spec
-
-
-def _recipe(
-    workload: WorkloadDefinition, strategy_name: object, given: Mapping[str, Any], replicas: tuple[int, ...]
-) -> Recipe:
-    """Tell the strategy's options from the workload's parameters; what is neither is unknown."""
-    given = dict(given)
-    link, hosts = (given.pop(name, None) for name in _OF_RECIPE)
-    strategy = strategies.get(cast("str", strategy_name))
-    known = strategy.options
-    both = sorted(set(known) & set(workload.params))
-    if both:
-        raise UsageError(
-            f"workload {workload.name!r} and strategy {strategy.name!r} both have a parameter {both[0]!r}; "
-            "rename the workload's"
-        )
-    unknown = [key for key in given if key not in known and key not in workload.params]
-    if unknown:
-        names = [*_NAMES, *known, *workload.params]
-        raise UsageError(
-            f"unknown argument {unknown[0]!r}.{did_you_mean(unknown[0], names)} "
-            f"Known: {', '.join(_NAMES)}; of the strategy: {', '.join(known) or 'none'}; "
-            f"of the workload: {', '.join(workload.params) or 'none'}"
-        )
-    options = strategies.resolve_options(strategy, {key: given[key] for key in given if key in known})
-    params = workloads.resolve_params(workload, {key: given[key] for key in given if key in workload.params})
-    return Recipe(strategy.name, options, params, _link(link, hosts), _hosts(hosts, replicas))
-
-
-def _link(value: object, hosts: object) -> Link | None:
-    if value is None:
-        if hosts is not None:
-            raise UsageError("argument 'hosts' needs 'link', the rate of the line that joins them, as in '1gbit'")
-        return None
-    if not isinstance(value, str):
-        raise UsageError(f"argument 'link' takes a rate such as '1gbit', not {value!r}")
-    return Link.parse(value)
-
-
-def _hosts(value: object, replicas: tuple[int, ...]) -> dict[int, tuple[tuple[str, ...], ...]]:
-    """The tasks of each host, each host one text; for several counts a mapping by replica count."""
-    if value is None:
-        return {}
-    by_count: Mapping[Any, Any] = value if isinstance(value, Mapping) else dict.fromkeys(replicas, value)
-    found: dict[int, tuple[tuple[str, ...], ...]] = {}
-    for count, hosts in by_count.items():
-        if count not in replicas:
-            raise UsageError(f"argument 'hosts' has a value for {count!r} replicas, which the marker does not measure")
-        if not isinstance(hosts, (list, tuple)) or not all(isinstance(tasks, str) and tasks.split() for tasks in hosts):
-            raise UsageError(
-                "argument 'hosts' takes one text of task names for each host, as in ['ps:0 worker:0', 'worker:1'], "
-                f"not {hosts!r}"
-            )
-        found[count] = tuple(tuple(tasks.split()) for tasks in hosts)
-    return found
-
-
-def _reference(strategy: Strategy, recipe: Recipe) -> Recipe:
-    """T(1): the same workload, with those of the strategy's options that the reference has too."""
-    options = strategies.resolve_options(strategy, _shared(recipe, strategy))
-    return Recipe(strategy.name, options, recipe.workload_params)
-
-
-def _shared(recipe: Recipe, strategy: Strategy) -> dict[str, Scalar]:
-    return {name: value for name, value in recipe.strategy_options.items() if name in strategy.options}
-
-
-def _changed(recipe: Recipe) -> dict[str, Scalar]:
-    """The options that are not at their defaults."""
-    defaults = strategies.get(recipe.strategy).options
-    return {name: value for name, value in recipe.strategy_options.items() if value != defaults[name]}
-
-
-def _versus(workload: WorkloadDefinition, recipe: Recipe, value: object, replicas: tuple[int, ...]) -> Recipe | None:
-    """A strategy's name, or a mapping of what differs from the measured recipe."""
-    if value is None:
-        return None
-    if not isinstance(value, (str, Mapping)) or (isinstance(value, Mapping) and not value):
-        raise UsageError(
-            "argument 'versus' takes a strategy, or what differs from the marker's own arguments, as in "
-            f"{{'strategy': 'ps_async', 'ps': 2}}, not {value!r}"
-        )
-    changes = {"strategy": value} if isinstance(value, str) else dict(value)
-    if nameless := [key for key in changes if not isinstance(key, str)]:
-        raise UsageError(f"argument 'versus' maps names of arguments to values; {nameless[0]!r} is no name")
-    name = changes.pop("strategy", recipe.strategy)
-    inherited = {**recipe.workload_params, **_shared(recipe, strategies.get(name))}
-    # Its network is not inherited: hosts name the tasks of one strategy.
-    versus = _recipe(workload, name, {**inherited, **changes}, replicas)
-    if versus == recipe:
-        raise UsageError("argument 'versus' describes the very thing that is measured")
-    return versus
 
 
 def _suspect(value: object, recipe: Recipe, versus: Recipe | None) -> str:

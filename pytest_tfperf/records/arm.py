@@ -12,9 +12,17 @@ Device = Literal["cpu", "gpu"]
 Scalar = str | int | float | bool | None
 Role = Literal["measured", "reference", "versus"]
 
-ADDED_LATER: Mapping[str, Scalar] = {"strategy.compression": "none", "strategy.pack_variables": False}
-"""What a definition leaves out: settings that came after baselines were saved, at the value that means what there was
-before, so that these baselines still hold."""
+_ADDED_LATER: Mapping[str, Scalar] = {"strategy.compression": "none", "strategy.pack_variables": False}
+_ADDED_TO: Mapping[str, Mapping[str, Scalar]] = {
+    strategy: {"strategy.steps_per_call": 1} for strategy in ("single", "independent")
+}
+
+
+def added_later(strategy: str) -> dict[str, Scalar]:
+    """What a definition leaves out: settings that came after baselines were saved, at the value that means what there
+    was before, so that these baselines still hold.
+    """
+    return {**_ADDED_LATER, **_ADDED_TO.get(strategy, {})}
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,8 @@ class Recipe:
                 facts[f"{prefix}.{key}"] = (
                     value if isinstance(value, (str, int, float, bool, type(None))) else repr(value)
                 )
-        return {key: value for key, value in facts.items() if key not in ADDED_LATER or value != ADDED_LATER[key]}
+        later = added_later(self.strategy)
+        return {key: value for key, value in facts.items() if key not in later or value != later[key]}
 
 
 @dataclass(frozen=True)
@@ -105,7 +114,7 @@ class SweepSpec:
     """For testing the gate: arm (replica count or ``"reference"``) to fraction by which its steps take longer."""
     timeout: float | None = None
     reference_options: Mapping[str, Scalar] = field(default_factory=dict)
-    """Of another strategy's reference, the options that are not at their defaults but the recipe's."""
+    """The reference's options that its strategy's name does not tell (`recipes.options_apart`)."""
 
     @property
     def strategy(self) -> str:
@@ -158,7 +167,7 @@ class SweepSpec:
             return self.versus.strategy if self.versus else ""
         own, other = self.recipe.definition, self.versus.definition
         changed = [key for key in {**other, **own} if own.get(key) != other.get(key) and "hosts" not in key]
-        given = {**ADDED_LATER, **other}
+        given = {**added_later(self.strategy), **other}
         return " ".join(f"{key.rpartition('.')[2]}={given.get(key, 'none')}" for key in changed) or "other hosts"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pytest_tfperf.records.arm import Scalar
 from pytest_tfperf.records.task import Layout
 from pytest_tfperf.strategies.devices import rank_layout
+from pytest_tfperf.strategies.eager_step import steps_per_call
 from pytest_tfperf.strategies.single import Single
 
 
@@ -26,4 +27,5 @@ class Independent(Single):
     measured_job = "worker"
 
     def layout(self, replicas: int, options: Mapping[str, Scalar]) -> Layout:
+        steps_per_call(self.name, options)
         return rank_layout(self.name, replicas)

@@ -9,7 +9,13 @@ from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.task import Layout, Task
 from pytest_tfperf.strategies.devices import claim_device
-from pytest_tfperf.strategies.eager_step import EagerStep, gradient_function, update_function
+from pytest_tfperf.strategies.eager_step import (
+    EagerStep,
+    gradient_function,
+    repeated,
+    steps_per_call,
+    update_function,
+)
 from pytest_tfperf.strategies.optimizers import FusedUpdates
 from pytest_tfperf.strategies.packing import packed_variables
 from pytest_tfperf.workloads.base import WorkloadDefinition
@@ -25,12 +31,14 @@ class Single:
     calls the compiled function directly. A pipeline or a batch function is nothing to compile, and the function that
     calls both it and the compiled one takes ResNet-110 a sixth longer.
 
-    Option `pack_variables` makes the model's variables slices of one, as in `multi_worker_mirrored`. As the reference
-    of a strategy that has this option too, it takes the strategy's value.
+    Options, as in `multi_worker_mirrored`: `pack_variables` makes the model's variables slices of one, and
+    `steps_per_call` puts so many steps into one call of a `tf.function`. As the reference of a strategy that has such
+    an option too, it takes the strategy's value: steps that the host starts one by one may take longer for that alone,
+    and T(1) would be too low and E(N) too high.
     """
 
     name = "single"
-    options: Mapping[str, Scalar] = {"pack_variables": False}
+    options: Mapping[str, Scalar] = {"pack_variables": False, "steps_per_call": 1}
     synchronous = True
     updates_are_global = False
     measured_job = "worker"
@@ -38,6 +46,7 @@ class Single:
     def layout(self, replicas: int, options: Mapping[str, Scalar]) -> Layout:
         if replicas != 1:
             raise UsageError(f"Strategy 'single' is one process on one device; it cannot have {replicas} replicas.")
+        steps_per_call(self.name, options)
         return Layout(workers=1)
 
     def build(
@@ -76,4 +85,7 @@ class Single:
             # A pipeline's next batch, or what a user's function does to make one, is not XLA's to compile.
             train = tf.function(train, jit_compile=True, autograph=False)
         function = tf.function(step, jit_compile=True if whole else None, autograph=False)
-        return EagerStep(function, built.batches.examples, updates, built.parts)
+        calls = steps_per_call(self.name, options)
+        if calls > 1:
+            function = repeated(function, calls)
+        return EagerStep(function, built.batches.examples, updates, built.parts, steps_per_call=calls)

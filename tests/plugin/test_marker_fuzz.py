@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tfperf import marker
+from pytest_tfperf import marker, recipes
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.marker import sweep_spec
 from pytest_tfperf.strategies import registry as strategies
@@ -29,8 +29,12 @@ VALUES = st.recursive(
     ),
     max_leaves=5,
 )
+OTHERS = ("batch_size", "ps", "colocate", "steps_per_call", "xla", "layers")
 ARGUMENTS = st.dictionaries(
-    st.one_of(st.sampled_from([*marker._NAMES, "batch_size", "ps", "colocate", "xla", "layers"]), st.text(max_size=5)),
+    st.one_of(
+        st.sampled_from([*marker._ARGUMENTS, *recipes.NETWORK, *OTHERS]),
+        st.text(max_size=5),
+    ),
     VALUES,
     max_size=5,
 )
@@ -53,7 +57,12 @@ def test_arguments_of_a_good_workload_and_strategy(strategy: str, kwargs: dict[s
     ("kwargs", "message"),
     [
         ({"strategy": []}, r"no strategy \[\]"),
-        ({"strategy": "single", "reference": {}}, r"no strategy \{\}"),
+        ({"strategy": "single", "reference": []}, r"'reference' takes a strategy, or what differs .*, not \[\]"),
+        ({"strategy": "single", "reference": {}}, r"'reference' takes a strategy, or what differs .*, not \{\}"),
+        ({"strategy": "single", "reference": {1: 2}}, "'reference' maps names of arguments to values; 1 is no name"),
+        ({"strategy": "single", "reference": {"strategy": []}}, r"no strategy \[\]"),
+        ({"strategy": "single", "reference": {"batch_size": 1}}, "'single' has no option 'batch_size'. It has: pack_v"),
+        ({"strategy": "single", "reference": {"steps_per_call": 0}}, "steps_per_call is 1 or more, not 0"),
         ({"strategy": "single", "versus": {1: 2}}, "1 is no name"),
         ({"strategy": "single", "versus": {"strategy": []}}, r"no strategy \[\]"),
     ],

@@ -32,6 +32,7 @@ def results(launcher: ClusterLauncher) -> dict[TaskId, Any]:
 
     runs = {"linear": run("linear_momentum"), "xla": run("linear_adam", params={"xla": True})}
     runs["keras"] = run("keras_dense")
+    runs["five a call"] = {**runs["xla"], "steps": STEPS // 5, "steps_per_call": 5}
     policy = MeasurementPolicy(window_seconds=0.1, windows=4)
     with launcher.start(placements(Layout(2))) as cluster:
         return dict(cluster.run(train_and_measure, "independent", 2, runs, policy, timeout=240))
@@ -42,7 +43,7 @@ def trained(results: dict[TaskId, Any]) -> dict[TaskId, Any]:
     return {worker: training for worker, (training, _) in results.items()}
 
 
-@pytest.mark.parametrize(("key", "rule"), [("linear", "momentum"), ("xla", "adam")])
+@pytest.mark.parametrize(("key", "rule"), [("linear", "momentum"), ("xla", "adam"), ("five a call", "adam")])
 def test_each_worker_trains_on_its_own_batch_alone(trained: dict[TaskId, Any], key: str, rule: str) -> None:
     for worker in WORKERS:
         kernel, bias = train_by_hand(linear_data(worker.index), rule, STEPS)

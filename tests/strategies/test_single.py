@@ -16,6 +16,7 @@ from tests.strategies.small_workloads import linear_data
 WORKER = TaskId("worker", 0)
 RULES = ("sgd", "momentum", "adam", "rmsprop")
 STEPS = 10
+SEVERAL = ("linear_momentum xla=True", "linear_adam xla=False", "piped xla=True", "keras_dense xla=True")
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,9 @@ def trained() -> dict[str, Any]:
     runs["tf_keras_unbuilt"] = {"strategy": "single", "name": "tf_keras_unbuilt", "steps": STEPS}
     runs["branching"] = {"strategy": "single", "name": "branching", "steps": STEPS}
     runs["captured"] = {"strategy": "single", "name": "captured", "steps": STEPS}
+    for name in SEVERAL:
+        options = {**runs[name], "steps": STEPS // 5, "steps_per_call": 5}
+        runs |= {f"{name}, five a call": options, f"{name}, packed, five a call": {**options, "pack_variables": True}}
     results: dict[str, Any] = run_tasks(Layout(1), train_each, runs=runs)[WORKER]
     return results
 
@@ -45,6 +49,15 @@ def test_weights_are_those_of_the_rule_computed_by_hand(trained: dict[str, Any],
 
 def test_updates_are_counted_where_they_are_applied(trained: dict[str, Any]) -> None:
     assert {result["updates"] for result in trained.values()} == {STEPS}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_steps_a_call_train_as_one_by_one_do(trained: dict[str, Any], name: str) -> None:
+    for several in (f"{name}, five a call", f"{name}, packed, five a call"):
+        # Packed, all of them are one variable.
+        found, one = (np.concatenate([part.ravel() for part in trained[key]["after"]]) for key in (several, name))
+        np.testing.assert_allclose(found, one, rtol=2e-4, atol=1e-5)
+        assert trained[several]["losses"] == pytest.approx(trained[name]["losses"][4::5], rel=1e-4)
 
 
 def test_loss_scale_changes_nothing_but_the_range_of_gradients(trained: dict[str, Any]) -> None:

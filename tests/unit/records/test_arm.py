@@ -19,6 +19,16 @@ def test_a_setting_that_came_later_changes_a_definition_only_where_it_is_used() 
     }
 
 
+def test_several_steps_a_call_came_later_to_strategies_without_exchange_only() -> None:
+    before, after = {"pack_variables": False}, {"pack_variables": False, "steps_per_call": 1}
+    for strategy in ("single", "independent"):
+        assert Recipe(strategy, after).definition == Recipe(strategy, before).definition
+        assert Recipe(strategy, {**after, "steps_per_call": 8}).definition["strategy.steps_per_call"] == 8
+        several, one = (Recipe(strategy, {**after, "steps_per_call": calls}) for calls in (8, 1))
+        assert SweepSpec("t", "w", several, Recipe("single"), (1,), "cpu", versus=one).against == "steps_per_call=1"
+    assert Recipe(RING, OLDER).definition["strategy.steps_per_call"] == 1
+
+
 def test_compression_is_such_a_setting() -> None:
     before = Recipe(RING, OLDER)
     none, half = (Recipe(RING, {**OLDER, "compression": kind}) for kind in ("none", "float16"))

@@ -82,6 +82,8 @@ def test_layouts() -> None:
             (name, 2, {"compression": "fp8"}, "compression is none, float16, bfloat16, not 'fp8'")
             for name in ("mirrored", "multi_worker_mirrored")
         ),
+        ("single", 1, {"steps_per_call": 0}, "'single': steps_per_call is 1 or more, not 0"),
+        ("independent", 2, {"steps_per_call": -1}, "'independent': steps_per_call is 1 or more, not -1"),
         ("multi_worker_mirrored", 2, {"steps_per_call": 0}, "steps_per_call is 1 or more, not 0"),
     ],
 )

@@ -1,0 +1,142 @@
+"""What a marker's arguments say of how its arms train: the recipe, its reference, and what it is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from pytest_tfperf.errors import UsageError
+from pytest_tfperf.records.arm import Recipe, Scalar
+from pytest_tfperf.records.link import Link
+from pytest_tfperf.strategies import registry as strategies
+from pytest_tfperf.strategies.base import Strategy
+from pytest_tfperf.workloads import registry as workloads
+from pytest_tfperf.workloads.base import WorkloadDefinition
+from pytest_tfperf.workloads.settings import did_you_mean
+
+NETWORK = ("link", "hosts")
+
+
+def recipe_of(
+    workload: WorkloadDefinition,
+    strategy_name: object,
+    given: Mapping[str, Any],
+    replicas: tuple[int, ...],
+    *,
+    others: tuple[str, ...],
+) -> Recipe:
+    """Tell the strategy's options from the workload's parameters; `others` are names that a message lists beside them.
+
+    Raises:
+        UsageError: an argument is unknown, or does not fit.
+    """
+    given = dict(given)
+    link, hosts = (given.pop(name, None) for name in NETWORK)
+    strategy = strategies.get(cast("str", strategy_name))
+    known = strategy.options
+    both = sorted(set(known) & set(workload.params))
+    if both:
+        raise UsageError(
+            f"workload {workload.name!r} and strategy {strategy.name!r} both have a parameter {both[0]!r}; "
+            "rename the workload's"
+        )
+    unknown = [key for key in given if key not in known and key not in workload.params]
+    if unknown:
+        rest = (*others, *NETWORK)
+        raise UsageError(
+            f"unknown argument {unknown[0]!r}.{did_you_mean(unknown[0], [*rest, *known, *workload.params])} "
+            f"Known: {', '.join(rest)}; of the strategy: {', '.join(known) or 'none'}; "
+            f"of the workload: {', '.join(workload.params) or 'none'}"
+        )
+    options = strategies.resolve_options(strategy, {key: given[key] for key in given if key in known})
+    params = workloads.resolve_params(workload, {key: given[key] for key in given if key in workload.params})
+    return Recipe(strategy.name, options, params, _link(link, hosts), _hosts(hosts, replicas))
+
+
+def reference_of(recipe: Recipe, value: object) -> Recipe:
+    """T(1): the same workload, with those of the strategy's options that the reference has too.
+
+    `value` is a strategy's name, or a mapping of options that are to be others, with `strategy` among them or not.
+
+    Raises:
+        UsageError: it is something else, or names an option that the reference's strategy has not.
+    """
+    changes = _changes("reference", value, "{'strategy': 'single', 'steps_per_call': 1}")
+    strategy = strategies.get(changes.pop("strategy", "single"))
+    options = strategies.resolve_options(strategy, {**_shared(recipe, strategy), **changes})
+    return Recipe(strategy.name, options, recipe.workload_params)
+
+
+def options_apart(reference: Recipe, recipe: Recipe) -> dict[str, Scalar]:
+    """The reference's options that its strategy's name does not tell: not at their defaults, or, where it is the
+    recipe's own strategy, not as the recipe has them.
+    """
+    same = reference.strategy == recipe.strategy
+    usual = recipe.strategy_options if same else strategies.get(reference.strategy).options
+    return {name: value for name, value in reference.strategy_options.items() if value != usual[name]}
+
+
+def versus_of(
+    workload: WorkloadDefinition, recipe: Recipe, value: object, replicas: tuple[int, ...], *, others: tuple[str, ...]
+) -> Recipe | None:
+    """What the recipe is held against; None without a `value`, which is a strategy's name or what differs.
+
+    Raises:
+        UsageError: it is something else, does not fit, or differs in nothing.
+    """
+    if value is None:
+        return None
+    changes = _changes("versus", value, "{'strategy': 'ps_async', 'ps': 2}")
+    name = changes.pop("strategy", recipe.strategy)
+    inherited = {**recipe.workload_params, **_shared(recipe, strategies.get(name))}
+    # Its network is not inherited: hosts name the tasks of one strategy.
+    versus = recipe_of(workload, name, {**inherited, **changes}, replicas, others=others)
+    if versus == recipe:
+        raise UsageError("argument 'versus' describes the very thing that is measured")
+    return versus
+
+
+def _changes(argument: str, value: object, example: str) -> dict[str, Any]:
+    """A strategy's name, or a mapping of what differs from the marker's own arguments, as the latter."""
+    if isinstance(value, str):
+        return {"strategy": value}
+    if not isinstance(value, Mapping) or not value:
+        raise UsageError(
+            f"argument {argument!r} takes a strategy, or what differs from the marker's own arguments, as in "
+            f"{example}, not {value!r}"
+        )
+    if nameless := [key for key in value if not isinstance(key, str)]:
+        raise UsageError(f"argument {argument!r} maps names of arguments to values; {nameless[0]!r} is no name")
+    return dict(value)
+
+
+def _shared(recipe: Recipe, strategy: Strategy) -> dict[str, Scalar]:
+    return {name: value for name, value in recipe.strategy_options.items() if name in strategy.options}
+
+
+def _link(value: object, hosts: object) -> Link | None:
+    if value is None:
+        if hosts is not None:
+            raise UsageError("argument 'hosts' needs 'link', the rate of the line that joins them, as in '1gbit'")
+        return None
+    if not isinstance(value, str):
+        raise UsageError(f"argument 'link' takes a rate such as '1gbit', not {value!r}")
+    return Link.parse(value)
+
+
+def _hosts(value: object, replicas: tuple[int, ...]) -> dict[int, tuple[tuple[str, ...], ...]]:
+    """The tasks of each host, each host one text; for several counts a mapping by replica count."""
+    if value is None:
+        return {}
+    by_count: Mapping[Any, Any] = value if isinstance(value, Mapping) else dict.fromkeys(replicas, value)
+    found: dict[int, tuple[tuple[str, ...], ...]] = {}
+    for count, hosts in by_count.items():
+        if count not in replicas:
+            raise UsageError(f"argument 'hosts' has a value for {count!r} replicas, which the marker does not measure")
+        if not isinstance(hosts, (list, tuple)) or not all(isinstance(tasks, str) and tasks.split() for tasks in hosts):
+            raise UsageError(
+                "argument 'hosts' takes one text of task names for each host, as in ['ps:0 worker:0', 'worker:1'], "
+                f"not {hosts!r}"
+            )
+        found[count] = tuple(tuple(tasks.split()) for tasks in hosts)
+    return found

@@ -162,7 +162,7 @@ class WithBenchmark:
                 self._references.add(spec.test)
                 # A fixture object serves one measurement, so the reference gets a copy before the first use.
                 reference = copy.copy(benchmark)
-                label = f"T(1) {spec.reference.strategy}"
+                label = _reference_label(spec)
                 reference.name = f"{request.node.originalname}[{label}]"
                 reference.fullname = f"{spec.test}[{label}]"
                 reference.param, reference.params, reference.extra_info = label, None, {}
@@ -172,6 +172,12 @@ class WithBenchmark:
             benchmark.extra_info.update(_extra_info(report))
 
         return write
+
+
+def _reference_label(spec: SweepSpec) -> str:
+    """With the options that tell it from an arm of one replica, where that has the same strategy."""
+    apart = spec.reference_options if spec.reference.strategy == spec.strategy else {}
+    return " ".join([f"T(1) {spec.reference.strategy}", *(f"{name}={value}" for name, value in apart.items())])
 
 
 def _replay(benchmark: Any, clock: StepClock, step_times: tuple[float, ...]) -> None:

@@ -56,15 +56,31 @@ def recipe_of(
 def reference_of(recipe: Recipe, value: object) -> Recipe:
     """T(1): the same workload, with those of the strategy's options that the reference has too.
 
-    `value` is a strategy's name, or a mapping of options that are to be others, with `strategy` among them or not.
+    `value` is a strategy's name, or a mapping of options that are to be others; without `strategy` among them it is
+    `single`.
 
     Raises:
         UsageError: it is something else, or names an option that the reference's strategy has not.
     """
-    changes = _changes("reference", value, "{'strategy': 'single', 'steps_per_call': 1}")
+    changes = _changes("reference", value, "options that T(1) is to have otherwise, as in {'steps_per_call': 1}")
     strategy = strategies.get(changes.pop("strategy", "single"))
-    options = strategies.resolve_options(strategy, {**_shared(recipe, strategy), **changes})
+    try:
+        options = strategies.resolve_options(strategy, {**_shared(recipe, strategy), **changes})
+    except UsageError as error:
+        raise UsageError(f"argument 'reference': {error}") from None
     return Recipe(strategy.name, options, recipe.workload_params)
+
+
+def check_reference(reference: Recipe) -> None:
+    """See to it that one replica of it can be had.
+
+    Raises:
+        UsageError: its strategy has no one replica, or not with these options.
+    """
+    try:
+        strategies.get(reference.strategy).layout(1, reference.strategy_options)
+    except UsageError as error:
+        raise UsageError(f"argument 'reference': {error}") from None
 
 
 def options_apart(reference: Recipe, recipe: Recipe) -> dict[str, Scalar]:
@@ -86,7 +102,8 @@ def versus_of(
     """
     if value is None:
         return None
-    changes = _changes("versus", value, "{'strategy': 'ps_async', 'ps': 2}")
+    example = "{'strategy': 'ps_async', 'ps': 2}"
+    changes = _changes("versus", value, f"what differs from the marker's own arguments, as in {example}")
     name = changes.pop("strategy", recipe.strategy)
     inherited = {**recipe.workload_params, **_shared(recipe, strategies.get(name))}
     # Its network is not inherited: hosts name the tasks of one strategy.
@@ -96,15 +113,12 @@ def versus_of(
     return versus
 
 
-def _changes(argument: str, value: object, example: str) -> dict[str, Any]:
-    """A strategy's name, or a mapping of what differs from the marker's own arguments, as the latter."""
+def _changes(argument: str, value: object, otherwise: str) -> dict[str, Any]:
+    """A strategy's name, or a mapping, as a mapping; `otherwise` says in a message what a mapping is to hold."""
     if isinstance(value, str):
         return {"strategy": value}
     if not isinstance(value, Mapping) or not value:
-        raise UsageError(
-            f"argument {argument!r} takes a strategy, or what differs from the marker's own arguments, as in "
-            f"{example}, not {value!r}"
-        )
+        raise UsageError(f"argument {argument!r} takes a strategy, or {otherwise}, not {value!r}")
     if nameless := [key for key in value if not isinstance(key, str)]:
         raise UsageError(f"argument {argument!r} maps names of arguments to values; {nameless[0]!r} is no name")
     return dict(value)

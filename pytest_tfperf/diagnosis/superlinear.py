@@ -17,6 +17,6 @@ def above_one(efficiency: Estimate, replicas: int) -> str:
     return (
         f"{label} is {efficiency.value:.2f} [{efficiency.low:.2f}, {efficiency.high:.2f}], above 1: suspect T(1). "
         f"It may have been disturbed, its reference may do something else than T({replicas}) does (another kernel, "
-        "input or update; try reference=... with the strategy itself), or what a replica needs fits into a cache only "
-        f"when it is split. Until that is known {label} hides losses of the same size."
+        "input or update, or fewer steps in a call; try reference=... with the strategy itself), or what a replica "
+        f"needs fits into a cache only when it is split. Until that is known {label} hides losses of the same size."
     )

@@ -27,9 +27,9 @@ class Single:
 
     A strategy has to divide it where gradients are exchanged, so what its compiled functions cost by being several is
     part of what distribution costs. A network of hundreds of small variables feels it: on an H200 one function trains
-    ResNet-110 at 1.6 times the speed of two, and ResNet-50 and AlexNet as fast as two. With a fixed batch the host
-    calls the compiled function directly. A pipeline or a batch function is nothing to compile, and the function that
-    calls both it and the compiled one takes ResNet-110 a sixth longer.
+    ResNet-110 at 1.6 times the speed of two, and ResNet-50 and AlexNet as fast as two. With a fixed batch and one step
+    a call the host calls the compiled function directly. A pipeline or a batch function is nothing to compile, and the
+    function that calls both it and the compiled one takes ResNet-110 a sixth longer.
 
     Options, as in `multi_worker_mirrored`: `pack_variables` makes the model's variables slices of one, and
     `steps_per_call` puts so many steps into one call of a `tf.function`. As the reference of a strategy that has such

@@ -26,6 +26,15 @@ def test_every_arm_is_in_its_json_with_the_measured_step_times(fresh: Gate, tmp_
     assert "test_scales[T(1) single]" in done.stdout
 
 
+def test_a_reference_of_the_same_strategy_is_told_apart_by_its_options(fresh: Gate, tmp_path: Path) -> None:
+    out = tmp_path / "benchmark.json"
+    extra = ', steps_per_call=2, reference={"strategy": "multi_worker_mirrored", "steps_per_call": 1}'
+    done = fresh.run("--tfperf-rounds=1", f"--benchmark-json={out}", extra=extra)
+    assert done.returncode == 0, done.stdout
+    names = {entry["name"] for entry in json.loads(out.read_text())["benchmarks"]}
+    assert names == {"test_scales[T(1) multi_worker_mirrored steps_per_call=1]", "test_scales[2]"}
+
+
 def test_benchmark_disable_is_a_smoke_run_that_judges_nothing(fresh: Gate) -> None:
     done = fresh.run("--benchmark-disable")
     assert done.returncode == 0, done.stdout

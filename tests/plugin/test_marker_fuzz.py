@@ -14,6 +14,8 @@ from pytest_tfperf.errors import UsageError
 from pytest_tfperf.marker import sweep_spec
 from pytest_tfperf.strategies import registry as strategies
 
+OTHERS = ("batch_size", "ps", "colocate", "steps_per_call", "xla", "layers")
+RING = {"strategy": "multi_worker_mirrored"}
 NUMBERS = st.one_of(st.integers(-3, 9), st.integers(), st.floats(), st.booleans())
 WORDS = st.one_of(
     st.text(max_size=6), st.sampled_from(["mlp", "single", "1gbit", "ps:0 worker:0", "worker:1", "reference"])
@@ -24,12 +26,15 @@ VALUES = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
         st.lists(inner, max_size=3).map(tuple),
-        st.dictionaries(st.one_of(st.integers(0, 5), st.text(max_size=4), st.booleans()), inner, max_size=3),
+        st.dictionaries(
+            st.one_of(st.integers(0, 5), st.text(max_size=4), st.booleans(), st.sampled_from(["strategy", *OTHERS])),
+            inner,
+            max_size=3,
+        ),
         st.frozensets(st.integers(), max_size=3),
     ),
     max_leaves=5,
 )
-OTHERS = ("batch_size", "ps", "colocate", "steps_per_call", "xla", "layers")
 ARGUMENTS = st.dictionaries(
     st.one_of(
         st.sampled_from([*marker._ARGUMENTS, *recipes.NETWORK, *OTHERS]),
@@ -57,12 +62,15 @@ def test_arguments_of_a_good_workload_and_strategy(strategy: str, kwargs: dict[s
     ("kwargs", "message"),
     [
         ({"strategy": []}, r"no strategy \[\]"),
-        ({"strategy": "single", "reference": []}, r"'reference' takes a strategy, or what differs .*, not \[\]"),
-        ({"strategy": "single", "reference": {}}, r"'reference' takes a strategy, or what differs .*, not \{\}"),
+        ({"strategy": "single", "reference": []}, r"'reference' takes a strategy, or options that T\(1\) .*, not \[\]"),
+        ({"strategy": "single", "reference": {}}, r"'reference' takes a strategy, or options that T\(1\) .*, not \{\}"),
         ({"strategy": "single", "reference": {1: 2}}, "'reference' maps names of arguments to values; 1 is no name"),
         ({"strategy": "single", "reference": {"strategy": []}}, r"no strategy \[\]"),
-        ({"strategy": "single", "reference": {"batch_size": 1}}, "'single' has no option 'batch_size'. It has: pack_v"),
-        ({"strategy": "single", "reference": {"steps_per_call": 0}}, "steps_per_call is 1 or more, not 0"),
+        (RING | {"reference": {"batch_size": 1}}, "'reference': Strategy 'single' has no option 'batch_size'"),
+        (RING | {"reference": {"pack_gradients": False}}, "'reference': Strategy 'single' has no option 'pack_gra"),
+        (RING | {"reference": {"steps_per_call": 0}}, "argument 'reference': Strategy 'single': steps_per_call is"),
+        (RING | {"steps_per_call": 0}, "tfperf: Strategy 'multi_worker_mirrored': steps_per_call is 1 or more, not 0"),
+        ({"strategy": "ps_sync", "reference": "ps_async", "ps": 0}, "tfperf: Strategy 'ps_sync' .* ps=0"),
         ({"strategy": "single", "versus": {1: 2}}, "1 is no name"),
         ({"strategy": "single", "versus": {"strategy": []}}, r"no strategy \[\]"),
     ],

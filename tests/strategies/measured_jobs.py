@@ -21,18 +21,23 @@ ALONE = 2
 """Windows that worker 0 times before the late worker begins its first."""
 
 
-def _linear(strategy: str, replicas: int, policy: MeasurementPolicy) -> Job:
+def _linear(strategy: str, replicas: int, policy: MeasurementPolicy, **options: object) -> Job:
     definition, chosen = workloads.get(linear_sgd), strategies.get(strategy)
     params = workloads.resolve_params(definition, {})
-    return Job(definition, params, strategy, strategies.resolve_options(chosen, {}), "cpu", replicas, policy)
+    return Job(definition, params, strategy, strategies.resolve_options(chosen, options), "cpu", replicas, policy)
 
 
 def train_and_measure(
-    task: Task, strategy: str, replicas: int, runs: dict[str, dict[str, Any]], policy: MeasurementPolicy
+    task: Task,
+    strategy: str,
+    replicas: int,
+    runs: dict[str, dict[str, Any]],
+    policy: MeasurementPolicy,
+    options: dict[str, object],
 ) -> tuple[dict[str, Any], TaskRun | None]:
     """Several trainings, and `linear_sgd` measured as a run of a sweep is, in one process."""
     os.environ["TEST_RANK"] = str(task.id.index)
-    return jobs.train_each(task, runs=runs), measure(task, _linear(strategy, replicas, policy))
+    return jobs.train_each(task, runs=runs), measure(task, _linear(strategy, replicas, policy, **options))
 
 
 class _Late:

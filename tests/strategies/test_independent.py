@@ -23,9 +23,9 @@ WORKERS = [TaskId("worker", 0), TaskId("worker", 1)]
 STEPS = 10
 
 
-@pytest.fixture(scope="module")
-def results(launcher: ClusterLauncher) -> dict[TaskId, Any]:
-    """What came of training, and a measurement, by worker."""
+@pytest.fixture(scope="module", params=[1, 5], ids="{} a call".format)
+def results(launcher: ClusterLauncher, request: pytest.FixtureRequest) -> dict[TaskId, Any]:
+    """What came of training, and a measurement with so many steps a call, by worker."""
 
     def run(name: str, **more: Any) -> dict[str, Any]:
         return {"strategy": "independent", "name": name, "steps": STEPS, "replicas": 2, **more}
@@ -35,7 +35,8 @@ def results(launcher: ClusterLauncher) -> dict[TaskId, Any]:
     runs["five a call"] = {**runs["xla"], "steps": STEPS // 5, "steps_per_call": 5}
     policy = MeasurementPolicy(window_seconds=0.1, windows=4)
     with launcher.start(placements(Layout(2))) as cluster:
-        return dict(cluster.run(train_and_measure, "independent", 2, runs, policy, timeout=240))
+        options = {"steps_per_call": request.param}
+        return dict(cluster.run(train_and_measure, "independent", 2, runs, policy, options, timeout=240))
 
 
 @pytest.fixture(scope="module")
@@ -67,5 +68,9 @@ def test_throughput_is_of_all_workers_while_all_run(results: dict[TaskId, Any]) 
     # Of both, not of one: windows differ a little in their pace, so this only tells 2 from 1.
     assert run.throughput > max(rates)
     assert [task.updates for task in tasks] == [task.steps for task in tasks]
+    for task in tasks:
+        paces = [window.seconds / window.steps for window in task.windows]
+        assert task.own_step_time is not None
+        assert min(paces) <= task.own_step_time <= max(paces)
     with pytest.raises(MeasurementError, match="applied updates where its steps make"):
         aggregate(run.arm, 1, [replace(tasks[0], updates=tasks[0].steps + tasks[1].steps), tasks[1]])

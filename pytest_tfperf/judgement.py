@@ -29,6 +29,7 @@ def judgement(verdict: ArmVerdict, view: ArmView, changes: tuple[Change, ...]) -
         reasons=verdict.reasons,
         baseline=verdict.baseline if _has_values(verdict) else None,
         changes=changes,
+        tolerance=verdict.tolerance,
     )
 
 

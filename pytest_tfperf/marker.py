@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.plan import check_hosts
-from pytest_tfperf.recipes import check_reference, options_apart, recipe_of, reference_of, versus_of
+from pytest_tfperf.recipes import check_layouts, options_apart, recipe_of, reference_of, versus_of
 from pytest_tfperf.records.arm import Device, Recipe, SweepSpec
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
@@ -44,11 +44,11 @@ def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
     replicas = _replicas(own.get("replicas", (1,)))
     recipe = recipe_of(workload, own["strategy"], given, replicas, others=_ARGUMENTS)
     reference = reference_of(recipe, own.get("reference", "single"))
-    versus = versus_of(workload, recipe, own.get("versus"), replicas, others=_ARGUMENTS)
-    for each in (recipe, versus) if versus else (recipe,):
-        for count in replicas:
-            strategies.get(each.strategy).layout(count, each.strategy_options)
-    check_reference(reference)
+    versus = versus_of(workload, recipe, own.get("versus"), replicas)
+    check_layouts(recipe, replicas)
+    check_layouts(reference, [1], "reference")
+    if versus:
+        check_layouts(versus, replicas, "versus")
     if versus is None and "min_speedup" in own:
         raise UsageError("argument 'min_speedup' needs 'versus', the strategy that it is a ratio to")
     spec = SweepSpec(
@@ -110,7 +110,8 @@ def _fractions(name: str, value: object, replicas: tuple[int, ...], highest: flo
         if count not in replicas:
             raise UsageError(f"argument {name!r} has a value for {count!r} replicas, which the marker does not measure")
         if not _is_number(number) or not 0 < number <= highest:
-            what = "a fraction such as 0.9 (90 %)" if highest < inf else "a number above 0"
+            usual = "0.03 (3 %)" if name == "tolerance" else "0.9 (90 %)"
+            what = f"a fraction such as {usual}" if highest < inf else "a number above 0"
             raise UsageError(f"argument {name!r} takes {what}, not {number!r}")
     return {count: float(number) for count, number in by_count.items()}
 

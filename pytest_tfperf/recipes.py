@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
 
 from pytest_tfperf.errors import UsageError
@@ -63,24 +64,23 @@ def reference_of(recipe: Recipe, value: object) -> Recipe:
         UsageError: it is something else, or names an option that the reference's strategy has not.
     """
     changes = _changes("reference", value, "options that T(1) is to have otherwise, as in {'steps_per_call': 1}")
-    strategy = strategies.get(changes.pop("strategy", "single"))
-    try:
+    with _in_argument("reference"):
+        strategy = strategies.get(changes.pop("strategy", "single"))
+        if theirs := [key for key in changes if key in recipe.workload_params and key not in strategy.options]:
+            raise UsageError(f"{theirs[0]!r} is the workload's, and T(1) trains the marker's own workload")
         options = strategies.resolve_options(strategy, {**_shared(recipe, strategy), **changes})
-    except UsageError as error:
-        raise UsageError(f"argument 'reference': {error}") from None
     return Recipe(strategy.name, options, recipe.workload_params)
 
 
-def check_reference(reference: Recipe) -> None:
-    """See to it that one replica of it can be had.
+def check_layouts(recipe: Recipe, replicas: Iterable[int], argument: str = "") -> None:
+    """See to it that its strategy can have so many replicas; `argument` is where the marker has it, if not in itself.
 
     Raises:
-        UsageError: its strategy has no one replica, or not with these options.
+        UsageError: it cannot, or not with these options.
     """
-    try:
-        strategies.get(reference.strategy).layout(1, reference.strategy_options)
-    except UsageError as error:
-        raise UsageError(f"argument 'reference': {error}") from None
+    with _in_argument(argument):
+        for count in replicas:
+            strategies.get(recipe.strategy).layout(count, recipe.strategy_options)
 
 
 def options_apart(reference: Recipe, recipe: Recipe) -> dict[str, Scalar]:
@@ -92,9 +92,7 @@ def options_apart(reference: Recipe, recipe: Recipe) -> dict[str, Scalar]:
     return {name: value for name, value in reference.strategy_options.items() if value != usual[name]}
 
 
-def versus_of(
-    workload: WorkloadDefinition, recipe: Recipe, value: object, replicas: tuple[int, ...], *, others: tuple[str, ...]
-) -> Recipe | None:
+def versus_of(workload: WorkloadDefinition, recipe: Recipe, value: object, replicas: tuple[int, ...]) -> Recipe | None:
     """What the recipe is held against; None without a `value`, which is a strategy's name or what differs.
 
     Raises:
@@ -104,13 +102,23 @@ def versus_of(
         return None
     example = "{'strategy': 'ps_async', 'ps': 2}"
     changes = _changes("versus", value, f"what differs from the marker's own arguments, as in {example}")
-    name = changes.pop("strategy", recipe.strategy)
-    inherited = {**recipe.workload_params, **_shared(recipe, strategies.get(name))}
-    # Its network is not inherited: hosts name the tasks of one strategy.
-    versus = recipe_of(workload, name, {**inherited, **changes}, replicas, others=others)
+    with _in_argument("versus"):
+        name = changes.pop("strategy", recipe.strategy)
+        inherited = {**recipe.workload_params, **_shared(recipe, strategies.get(name))}
+        # Its network is not inherited: hosts name the tasks of one strategy.
+        versus = recipe_of(workload, name, {**inherited, **changes}, replicas, others=("strategy",))
     if versus == recipe:
         raise UsageError("argument 'versus' describes the very thing that is measured")
     return versus
+
+
+@contextmanager
+def _in_argument(name: str) -> Iterator[None]:
+    """Usage errors within say which of the marker's arguments they are of."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"argument {name!r}: {error}" if name else str(error)) from None
 
 
 def _changes(argument: str, value: object, otherwise: str) -> dict[str, Any]:

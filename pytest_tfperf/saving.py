@@ -90,7 +90,9 @@ class Saver:
         """
         config, name, replicas = self._config, provenance.test, verdict.arm.replicas
         asked = self._tolerance(result.sweep.spec, replicas, result.environment)
-        refusal = _refusal(result, replicas, asked, config.smoke) if passed else "its test failed"
+        refusal = "" if passed else "its test failed"
+        refusal = refusal or _of_another_test(verdict.baseline, result)
+        refusal = refusal or _refusal(result, replicas, asked, config.smoke)
         if refusal and not (config.force_save and not config.smoke):
             raise BaselineError(f"{name} was not saved: {refusal}")
         entry = new_entry(result, replicas, provenance, config.measurement.window_seconds)
@@ -115,7 +117,26 @@ class Saver:
 
 def _refusal(result: SweepResult, replicas: int, tolerance: float, smoke: str) -> str:
     """Why an arm is not fit to be a baseline; empty where it is."""
+    if slowed := result.sweep.spec.slowed(replicas):
+        return f"its marker's slowdown makes steps longer on purpose ({', '.join(slowed)}); take it away first"
     return f"not measured in full: {smoke}" if smoke else why_unfit(result, replicas, tolerance)
+
+
+def _of_another_test(stored: BaselineEntry | None, result: SweepResult) -> str:
+    """Why it would take the place of what another test measured; empty where it would not.
+
+    A test that was renamed measures the same, and one that was changed has its name: either may go on.
+    """
+    spec = result.sweep.spec
+    if stored is None or dict(stored.definition) == dict(result.definition):
+        return ""
+    other = stored.latest.provenance.test.rpartition("[")[0]  # without the replica count
+    if other == spec.test:
+        return ""
+    return (
+        f"its baseline {spec.baseline_name!r} is that of {other}, which measured something else; give one of them a "
+        "name of its own with variant='...' in its tfperf marker, or remove the file if that test is no more"
+    )
 
 
 def why_unfit(result: SweepResult, replicas: int, tolerance: float) -> str:

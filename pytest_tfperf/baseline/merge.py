@@ -20,6 +20,7 @@ from pytest_tfperf.baseline.schema import (
     session_key,
     session_order,
 )
+from pytest_tfperf.records.arm import definition_changes
 from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.units import plural
@@ -116,13 +117,8 @@ def check_same_place(stored: BaselineFile, names: tuple[str, str, str | None] | 
 
 
 def _drop_stale(replicas: dict[Key, Value], stored: BaselineFile, entry: BaselineEntry, counts: Sequence[int]) -> str:
-    old, new = stored.definition, entry.definition
-    absent = "(absent)"
-    facts = ", ".join(
-        f"{key} {old.get(key, absent)} -> {new.get(key, absent)}"
-        for key in sorted({*old, *new})
-        if old.get(key, absent) != new.get(key, absent)
-    )
+    changes = definition_changes(stored.definition, entry.definition, entry.strategy)
+    facts = ", ".join(f"{key} {old} -> {new}" for key, old, new in changes)
     dropped: list[str] = []
     for count, limits in stored.limits.items():
         if count in counts:

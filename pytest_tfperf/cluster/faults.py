@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import pickle
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from signal import SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGKILL, SIGSEGV, SIGTRAP
 
 from pytest_tfperf.cluster.messages import TaskRaised
 from pytest_tfperf.cluster.process import NOT_SET_UP, describe_exit
-from pytest_tfperf.errors import ClusterError, ClusterTimeoutError, TaskDiedError, TaskFailedError, TaskState
+from pytest_tfperf.errors import (
+    ClusterError,
+    ClusterTimeoutError,
+    TaskDiedError,
+    TaskFailedError,
+    TaskState,
+    UsageError,
+)
 from pytest_tfperf.records.task import TaskId
 
 _TRACEBACK_LINES = 40
@@ -43,6 +51,18 @@ class Fault:
     raised: TaskRaised | None = None
     finished: bool = False
     """True where it had given its result before it ended."""
+
+
+def shown_below(error: BaseException, message: str) -> str:
+    """What a `TaskRaised` has below the first line of its `message`: the traceback.
+
+    A UsageError says what is wrong and what to write instead: a traceback through this package would only hide that. Of
+    its text there is what the first line cannot hold.
+    """
+    if not isinstance(error, UsageError):
+        return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    text = message.strip()
+    return text if "\n" in text or len(text) > _HEADLINE else ""
 
 
 def certain(fault: Fault) -> bool:

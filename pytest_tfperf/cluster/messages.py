@@ -203,6 +203,7 @@ class TaskRaised:
     type: str
     message: str
     traceback: str
+    """What is shown below the message's first line, see `faults.shown_below`."""
     error: bytes | None
     """The exception itself where it is one of this package's own, so that unpickling needs nothing else."""
 

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, cast
 
 from pytest_tfperf.cluster import ports, wire
+from pytest_tfperf.cluster.faults import shown_below
 from pytest_tfperf.cluster.generated import keep_generated_code
 from pytest_tfperf.cluster.messages import (
     AwaitsRelease,
@@ -220,8 +221,8 @@ def _raised(error: Exception) -> TaskRaised:
             pickle.loads(own)
         except Exception:
             own = None
-    trace = "".join(traceback.format_exception(kind, error, error.__traceback__))
-    return TaskRaised(name, _cut(message), _cut(trace), None if own is not None and len(own) > _MAX_TEXT else own)
+    below = shown_below(error, message)
+    return TaskRaised(name, _cut(message), _cut(below), None if own is not None and len(own) > _MAX_TEXT else own)
 
 
 def _cut(text: str) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-import traceback
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pytest_tfperf.cluster.base import DEFAULT_RUN_TIMEOUT, Results, TaskFunction, one_of
-from pytest_tfperf.cluster.faults import Fault, culprits_of, fault_error, first_cause
+from pytest_tfperf.cluster.faults import Fault, culprits_of, fault_error, first_cause, shown_below
 from pytest_tfperf.cluster.messages import TaskRaised
 from pytest_tfperf.cluster.thread_task import InProcessTask, Meeting
 from pytest_tfperf.errors import ClusterTimeoutError, TaskFailedError, TaskState, UsageError
@@ -117,7 +116,8 @@ class _Run:
         try:
             value = function(task, *args)
         except BaseException as error:
-            raised = TaskRaised(type(error).__qualname__, str(error), traceback.format_exc(), None)
+            message = str(error)
+            raised = TaskRaised(type(error).__qualname__, message, shown_below(error, message), None)
             with self._meeting.changed:
                 self._faults.append((Fault(task.id, raised=raised), error))
                 self._meeting.rendezvous.finish(task.id)

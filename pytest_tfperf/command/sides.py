@@ -171,7 +171,8 @@ def _of_case(report: SessionReport, sweep: MeasuredSweep, case: Case) -> SideArm
         sessions=(session,),
     )
     judged = case.judgement
-    tolerance = judged.metrics[0].tolerance if judged and judged.metrics else report.settings.tolerance
+    known = (judged.tolerance, *(metric.tolerance for metric in judged.metrics)) if judged else ()
+    tolerance = next((each for each in known if each is not None), report.settings.tolerance)
     seen = [(arm, run) for arm in {arm.label: arm for arm in needed}.values() for run in arm.runs]
     return SideArm(
         entry=entry,

@@ -14,7 +14,7 @@ from pytest_tfperf.comparison.odd_run import odd_rounds, without
 from pytest_tfperf.comparison.outlook import may_alarm, may_be_assured
 from pytest_tfperf.comparison.together import together
 from pytest_tfperf.config import ComparisonPolicy
-from pytest_tfperf.records.arm import Arm, Scalar
+from pytest_tfperf.records.arm import Arm, Scalar, definition_changes
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.comparison import ArmVerdict, Comparison, FloorVerdict, MetricVerdict, Verdict
 from pytest_tfperf.records.look import Look
@@ -64,11 +64,12 @@ def judge_arm(
     """
     now = figures(runs, arm.replicas)
     if smoke:
-        return ArmVerdict(arm, Verdict.INCONCLUSIVE, now, (), (), (f"not judged: {smoke}",), baseline, versus)
+        why = (f"not judged: {smoke}",)
+        return ArmVerdict(arm, Verdict.INCONCLUSIVE, now, (), (), why, baseline, versus, tolerance=tolerance)
     errors = errors_at(look, policy, hypotheses)
     last = errors_at(Look(look.planned, look.planned), policy, hypotheses)
-    comparable = baseline is not None and not _differences(definition, baseline.definition)
-    known = baseline if comparable else None
+    changes = definition_changes(baseline.definition, definition, arm.strategy) if baseline is not None else []
+    known = None if changes else baseline
     wanted = [floor for floor in floors if not (own_reference and floor.kind == "efficiency")]
     judged = tuple(filter(None, (judge_floor(floor, runs, arm.replicas, known, look, errors) for floor in wanted)))
     reasons = [floor_rules.reason(floor) for floor in judged]
@@ -79,7 +80,7 @@ def judge_arm(
         reasons.append(missing)
     elif known is None:
         verdict = Verdict.INCOMPARABLE
-        different = _differences(definition, baseline.definition)
+        different = [f"{key} was {before}, is {now}" for key, before, now in changes]
         reasons.append(f"{held_against} measured something else: " + "; ".join(different))
     else:
 
@@ -116,6 +117,7 @@ def judge_arm(
         versus,
         look,
         settled=verdict is Verdict.REGRESSED or not still_open,
+        tolerance=tolerance,
     )
     return _undecided(decided) if disturbed else decided
 
@@ -199,11 +201,3 @@ def _undecided(decided: ArmVerdict) -> ArmVerdict:
 
 def _open(floor: FloorVerdict) -> FloorVerdict:
     return replace(floor, verdict=Verdict.INCONCLUSIVE, open=False)
-
-
-def _differences(now: Mapping[str, Scalar], before: Mapping[str, Scalar]) -> list[str]:
-    return [
-        f"{key} was {before.get(key, 'not set')}, is {now.get(key, 'not set')}"
-        for key in sorted({*now, *before})
-        if now.get(key) != before.get(key)
-    ]

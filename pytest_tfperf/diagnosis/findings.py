@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pytest_tfperf.diagnosis.left_out import left_out
 from pytest_tfperf.diagnosis.straggler import stragglers
 from pytest_tfperf.diagnosis.superlinear import above_one
+from pytest_tfperf.records.arm import SweepSpec
 from pytest_tfperf.records.comparison import ArmVerdict
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.units import plural
@@ -19,7 +20,7 @@ def findings(result: SweepResult, verdict: ArmVerdict) -> tuple[str, ...]:
     """Sentences, the most telling first; none where all went as it should."""
     replicas = verdict.arm.replicas
     own_reference = result.sweep.is_own_reference(replicas)
-    found = list(stragglers(result.results[result.arm_of(replicas)].runs))
+    found = [_slowed(result.sweep.spec, replicas), *stragglers(result.results[result.arm_of(replicas)].runs)]
     found.append("" if own_reference else above_one(verdict.figures.efficiency, replicas))
     for where, throughputs in result.throughputs_of(replicas).items():
         found += left_out(where, throughputs)
@@ -30,6 +31,12 @@ def findings(result: SweepResult, verdict: ArmVerdict) -> tuple[str, ...]:
         runs = "1 run was" if len(repeated) == 1 else f"{plural(len(repeated), 'run')} were"
         found.append(f"{runs} disturbed and made again: {_some(repeated)}.")
     return tuple(filter(None, found))
+
+
+def _slowed(spec: SweepSpec, replicas: int) -> str:
+    """Whoever forgets a slowdown in a marker is to see it beside every verdict."""
+    slowed = ", ".join(spec.slowed(replicas))
+    return f"The marker's slowdown makes steps longer on purpose: {slowed}." if slowed else ""
 
 
 def _some(lines: Sequence[str]) -> str:

@@ -25,6 +25,30 @@ def added_later(strategy: str) -> dict[str, Scalar]:
     return {**_ADDED_LATER, **_ADDED_TO.get(strategy, {})}
 
 
+def definition_changes(
+    before: Mapping[str, Scalar], now: Mapping[str, Scalar], strategy: str
+) -> list[tuple[str, str, str]]:
+    """What two definitions of a strategy's arm differ in: a key, what it was, and what it is.
+
+    Of what a definition leaves out this is the value that leaving it out means, where that is known.
+    """
+    later = {**_ADDED_LATER, **_ADDED_TO["single"]}
+
+    def word(key: str, definition: Mapping[str, Scalar]) -> str:
+        if key in definition:
+            return str(definition[key])
+        option = f"strategy.{key.removeprefix('reference.')}"
+        if not key.startswith("reference."):
+            return str(later.get(key, "not set"))
+        if definition.get("reference") == strategy and option in definition:
+            return str(definition[option])
+        return str(later.get(option, "its default"))
+
+    missing = object()
+    differing = [key for key in sorted({*now, *before}) if before.get(key, missing) != now.get(key, missing)]
+    return [(key, word(key, before), word(key, now)) for key in differing]
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How an arm trains the workload: everything that may differ between the arms of one test."""
@@ -147,6 +171,11 @@ class SweepSpec:
         if arm.role == "versus":
             return 0.0
         return self.slowdown.get("reference" if arm.is_reference else arm.replicas, 0.0)
+
+    def slowed(self, replicas: int) -> tuple[str, ...]:
+        """Which of T(1) and T(N) the slowdown makes take longer, and by how much: ``T(4) by 10 %``."""
+        arms = {arm.label: self.slowdown_of(arm) for arm in (self.reference_arm, self.arm(replicas))}
+        return tuple(f"{label} by {100 * fraction:g} %" for label, fraction in arms.items() if fraction)
 
     @property
     def reference_arm(self) -> Arm:

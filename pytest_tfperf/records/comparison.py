@@ -121,6 +121,8 @@ class ArmVerdict:
     """When it was decided; None where nothing was judged."""
     settled: bool = True
     """False where further rounds may still change the verdict."""
+    tolerance: float | None = None
+    """That of its figures, a fraction, whether or not there was a baseline to hold them against."""
 
     @property
     def under_floor(self) -> bool:

@@ -113,6 +113,8 @@ class Judgement:
     """The sessions it was judged against, with their runs."""
     changes: tuple[Change, ...]
     """Soft keys of the environment that are not as in the baseline: key, then, now."""
+    tolerance: float | None = None
+    """Largest relative loss of its figures that is no regression. null in older reports."""
 
 
 @dataclass(frozen=True)

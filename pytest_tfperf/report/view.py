@@ -37,6 +37,9 @@ class Row:
     """What colours the row; null for none."""
 
 
+_UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.INCOMPARABLE)
+
+
 @dataclass(frozen=True)
 class ArmView:
     """Everything a reader gets to see of one arm."""
@@ -58,7 +61,9 @@ class ArmView:
     before: str = "baseline"
     """What the figures are held against, for the column's head."""
     findings: tuple[str, ...] = ()
-    """Those of the notes that are shown for a passed arm too: stragglers, disturbed runs, too good scaling."""
+    """Those of the notes that are shown for a passed arm too: stragglers, disturbed runs, too good scaling, and why
+    nothing was decided.
+    """
 
     @property
     def headline(self) -> str:
@@ -94,6 +99,8 @@ def arm_view(
     count = f"{arm.replicas} x " if arm.device == "gpu" else f"{plural(arm.replicas, 'CPU rank')} on "
     notes = [what_moved(verdict), *findings, *(f"{_capital(reason)}." for reason in verdict.reasons)]
     notes += [f"Odd: {warning}." for warning in warnings]
+    # Failed, such a verdict has its reasons among the notes; passed, nobody would see them.
+    told = [f"{_capital(reason)}." for reason in verdict.reasons] if verdict.verdict in _UNDECIDED else []
     if strict:
         notes.append(f"--tfperf-strict is on: it fails a test for what is not decided, here {strict}.")
     if verdict.baseline is not None:
@@ -107,7 +114,7 @@ def arm_view(
         rows=_rows(verdict),
         notes=tuple(note for note in notes if note),
         details=tuple(details),
-        findings=tuple(findings),
+        findings=(*findings, *told),
         legend=_legend(verdict, compared),
         footer=f"{_rounds(rounds, planned)} in {format_seconds(seconds)}{versus}. Again: {command}",
         before="baseline" if against is None else against.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -72,6 +73,9 @@ class WorkloadDefinition:
     cost: Callable[..., ModelCost | None] | None = None
     """What an example takes by the model's definition: a function of the same keyword parameters as `build`, None for
     sizes of which it is not known; or None altogether."""
+    check: Callable[..., None] | None = None
+    """Raises UsageError for values that cannot be had, in one line that names parameter, value and what is allowed: a
+    function of the same keyword parameters as `build`. A marker is checked with it, where there is no TensorFlow."""
 
     def cost_of(self, params: Mapping[str, object]) -> ModelCost | None:
         """The `cost` of the workload with these parameters; None where it is not known."""
@@ -79,7 +83,25 @@ class WorkloadDefinition:
             return None
         return self.cost(**{key: value for key, value in params.items() if key != "xla"})
 
+    def check_params(self, params: Mapping[str, object]) -> None:
+        """Ask the `check` of the workload, where it has one.
+
+        Raises:
+            UsageError: a value cannot be had; the message names the workload too.
+        """
+        if self.check is None:
+            return
+        try:
+            self.check(**{key: value for key, value in params.items() if key != "xla"})
+        except UsageError as error:
+            raise UsageError(f"Workload {self.name!r}: {error}") from None
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises UsageError for values that cannot be had: a workload that calls another gives it what it likes."""
+        if self.check is not None:
+            given = inspect.signature(self.build).bind(*args, **kwargs)
+            given.apply_defaults()
+            self.check_params(given.arguments)
         return self.build(*args, **kwargs)
 
     @property

@@ -48,6 +48,7 @@ def workload(
     optimizer: Optimizer | None = None,
     xla: bool = False,
     cost: Callable[..., ModelCost | None] | None = None,
+    check: Callable[..., None] | None = None,
 ) -> Callable[[Callable[..., Any]], WorkloadDefinition]: ...
 def workload(
     target: Callable[..., Any] | str | None = None,
@@ -56,24 +57,28 @@ def workload(
     optimizer: Optimizer | None = None,
     xla: bool = False,
     cost: Callable[..., ModelCost | None] | None = None,
+    check: Callable[..., None] | None = None,
 ) -> WorkloadDefinition | Callable[[Callable[..., Any]], WorkloadDefinition]:
     """Register a function that gives a `Workload`, or a tuple (model, loss, batch), under a name.
 
     Use it bare or as ``@workload("name", optimizer=Optimizer("adam", 1e-3), xla=True)``. The name is the
     function's own unless given. The function's keyword parameters, all with defaults, are what a marker can
     set. `cost` takes the same parameters and gives the `ModelCost` of an example, or None where that is not known:
-    a verdict's details then say how much of the GPU's peak the model gets. The decorated name is a
-    `WorkloadDefinition`, which still can be called and can be given to a marker.
+    a verdict's details then say how much of the GPU's peak the model gets. `check` takes them too, and raises
+    UsageError for values that cannot be had: a marker with such is refused before anything is measured. The decorated
+    name is a `WorkloadDefinition`, which still can be called and can be given to a marker.
 
     Raises:
         UsageError: a parameter cannot be set from a marker, or another function has the name.
     """
     if callable(target):
-        return _register(target, None, Optimizer(), xla=False, cost=None)
+        return _register(target, None, Optimizer(), xla=False, cost=None, check=None)
     name = target
 
     def register(function: Callable[..., Any]) -> WorkloadDefinition:
-        return _register(function, name, Optimizer() if optimizer is None else optimizer, xla=xla, cost=cost)
+        return _register(
+            function, name, Optimizer() if optimizer is None else optimizer, xla=xla, cost=cost, check=check
+        )
 
     return register
 
@@ -108,9 +113,11 @@ def resolve_params(definition: WorkloadDefinition, overrides: Mapping[str, objec
     """Every parameter of the workload, `xla` included: its defaults, with the overrides that fit them.
 
     Raises:
-        UsageError: an override is unknown or of another type than its default.
+        UsageError: an override is unknown or of another type than its default, or its value cannot be had.
     """
-    return resolve(f"Workload {definition.name!r}", "parameter", definition.params, overrides)
+    params = resolve(f"Workload {definition.name!r}", "parameter", definition.params, overrides)
+    definition.check_params(params)
+    return params
 
 
 def _register(
@@ -120,11 +127,12 @@ def _register(
     *,
     xla: bool,
     cost: Callable[..., ModelCost | None] | None,
+    check: Callable[..., None] | None,
 ) -> WorkloadDefinition:
     if not inspect.isfunction(function):
         raise UsageError(f"@workload decorates a function, not {function!r}.")
     params = {**_params(function), "xla": xla}
-    definition = WorkloadDefinition(name or function.__name__, function, params, optimizer, cost)
+    definition = WorkloadDefinition(name or function.__name__, function, params, optimizer, cost, check)
     # The name becomes part of a baseline's file name.
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", definition.name):
         raise UsageError(

@@ -67,6 +67,19 @@ def test_an_error_of_this_package_is_the_cause(launcher: ClusterLauncher) -> Non
     assert isinstance(caught.value.__cause__, MeasurementError)
 
 
+def test_a_usage_error_is_told_in_its_one_line(launcher: ClusterLauncher) -> None:
+    def build(task: Any) -> None:
+        task.phase("build")
+        raise UsageError("width is a multiple of 8, not 9.")
+
+    with pytest.raises(TaskFailedError) as caught:
+        launcher.start(workers(1)).run(build)
+    assert caught.value.summary == (
+        "worker:0 raised pytest_tfperf.errors.UsageError: width is a multiple of 8, not 9. (in phase 'build')"
+    )
+    assert isinstance(caught.value.__cause__, UsageError)
+
+
 @pytest.mark.parametrize("how", ["launcher", "spawn_launcher"])
 def test_a_killed_task_while_others_wait(how: str, request: pytest.FixtureRequest) -> None:
     def train(task: Any) -> None:

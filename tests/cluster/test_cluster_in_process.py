@@ -80,6 +80,17 @@ def test_in_process_clusters(tmp_path: Path) -> None:
         except TaskFailedError as error:
             assert str(error).startswith("worker:1 raised ValueError: no such model (in phase 'build')"), error
             assert isinstance(error.__cause__, ValueError)
+            assert "| Traceback (most recent call last):" in str(error)
+        else:
+            raise AssertionError
+
+        def misuse(task):
+            raise UsageError("width is a multiple of 8, not 9.")
+
+        try:
+            start(workers=1).run(misuse, timeout=60)
+        except TaskFailedError as error:
+            assert error.summary.endswith("raised UsageError: width is a multiple of 8, not 9. (in phase 'running')")
         else:
             raise AssertionError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.gate.conftest import Gate
+from tests.gate.conftest import SUITE, Gate
 
 TWO_COUNTS = """
 import pytest
@@ -91,6 +91,24 @@ def test_a_session_of_another_speed_replaces_the_earlier_one(slow: Gate) -> None
     assert before != after
 
 
+def test_what_a_marker_slows_down_is_not_saved(fresh: Gate) -> None:
+    done = fresh.run("--tfperf-save", "--tfperf-rounds=1", extra=", slowdown={2: 1.5}")
+    assert done.returncode == 1, done.stdout
+    assert "was not saved: its marker's slowdown makes steps longer on purpose (T(2) by 150 %)" in done.stdout
+    assert "    The marker's slowdown makes steps longer on purpose: T(2) by 150 %." in done.stdout
+    assert fresh.baseline_files == []
+
+
+def test_a_baseline_of_another_test_is_not_replaced(saved: Gate) -> None:
+    (file,) = saved.baseline_files
+    before = file.read_text()
+    suite = SUITE.format(extra=", width=5").replace("test_scales", "test_other")
+    done = saved.run("--tfperf-save", "--tfperf-rounds=1", suite=suite)
+    assert done.returncode == 1, done.stdout
+    assert "is that of test_suite.py::test_scales, which measured something else; give one" in done.stdout
+    assert file.read_text() == before
+
+
 def test_a_floor_set_by_hand_in_the_file_wins(saved: Gate) -> None:
     (file,) = saved.baseline_files
     text = file.read_text()
@@ -121,5 +139,6 @@ def test_another_definition_is_incomparable(saved: Gate) -> None:
     done = saved.run("--tfperf-rounds=50", "--tfperf-max-time=1", extra=", width=5")
     assert done.returncode == 0, done.stdout
     assert "incomparable" in done.stdout
+    assert "    The baseline measured something else: workload.width was 4, is 5." in done.stdout
     # Without a baseline all rounds would be measured, if there were time.
     assert "no time for more than 2 of 50 rounds" in done.stdout

@@ -53,7 +53,10 @@ def test_it(colour, tfperf):
         ('"smallconv", strategy="single", replicas="12"', "*argument 'replicas'*'12'*"),
         ('"smallconv", strategy="single", min_efficiency=90', "*argument 'min_efficiency' takes a fraction*90*"),
         ('"smallconv", strategy="single", min_efficiency={2: 0.9}', "*argument 'min_efficiency'*2 replicas*"),
-        ('"smallconv", strategy="single", tolerance=-1', "*argument 'tolerance'*-1*"),
+        (
+            '"smallconv", strategy="single", tolerance=-1',
+            "*argument 'tolerance' takes a fraction such as 0.03 (3 %)*-1*",
+        ),
         ('"smallconv", strategy="single", rounds=0', "*argument 'rounds' takes a whole number*0*"),
         ('"smallconv", strategy="single", timeout="soon"', "*argument 'timeout'*'soon'*"),
         ('"smallconv", strategy="single", variant="../x"', "*argument 'variant'*'../x'*"),
@@ -65,6 +68,10 @@ def test_it(colour, tfperf):
             "*unknown argument 'bach_size'. Did you mean 'batch_size'? *",
         ),
         ('"smallconv", strategy="single", batch_size="many"', "*batch_size*many*"),
+        (
+            '"smallconv", strategy="single", batch_size=0',
+            "Workload 'smallconv': batch_size is at least 1, not 0.*",
+        ),
         ('"smallconv", strategy="ps_async", ps=0', "*ps*0*"),
         ('"smallconv", strategy="single", min_speedup=2', "*argument 'min_speedup' needs 'versus'*"),
         ('"smallconv", strategy="single", versus="single"', "*'versus' describes the very thing*"),

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.task import Layout, TaskId
 from pytest_tfperf.workloads import registry as workloads
 from tests.strategies.harness import run_tasks
@@ -216,24 +215,6 @@ def test_gpt2_computed_otherwise_is_the_same(seen: dict[str, Any], key: str, mos
 
 def _distance(other: Any, array: Any) -> float:
     return float(((other - array) ** 2).sum() ** 0.5 / ((array**2).sum() ** 0.5))
-
-
-@pytest.mark.parametrize(
-    ("name", "params", "said"),
-    [
-        ("alexnet", {"image_size": 32}, "image_size is at least 57"),
-        ("inception_v3", {"image_size": 74}, "image_size is at least 75"),
-        ("inception_v3", {"image_size": 282, "auxiliary": True}, "image_size is at least 283"),
-        ("inception_resnet_v1", {"image_size": 74}, "image_size is at least 75"),
-        ("resnet110", {"depth": 51}, "depth is 6n"),
-        ("gpt2", {"heads": 7}, "width is a multiple of heads"),
-        ("gpt2", {"sequence": 8, "query_blocks": 9}, "query_blocks is from 1 to sequence"),
-        ("resnet50", {"precision": "int8"}, "precision is one of float32, float16, bfloat16"),
-    ],
-)
-def test_sizes_that_cannot_be(name: str, params: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        workloads.get(name).build(**params)
 
 
 def _assert_falls(losses: list[float]) -> None:

@@ -94,7 +94,8 @@ def _breakable(name: str) -> Markup:
 def _settings(report: SessionReport) -> str:
     given = report.settings
     parts = [
-        f"tolerance {format_percent(given.tolerance)}",
+        # A test may have its own, or a baseline's file: its table says which one counted.
+        f"the session's default tolerance {format_percent(given.tolerance)}",
         f"at most {plural(given.rounds, 'round')}",
         f"timed windows of {format_seconds(given.window_seconds)}",
     ]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_tfperf.errors import UsageError
 from pytest_tfperf.workloads.base import Optimizer, Workload
+from pytest_tfperf.workloads.checks import at_least, values
 from pytest_tfperf.workloads.inputs import classifier, cost_at
 from pytest_tfperf.workloads.layers import Network, dropout, scaled
 from pytest_tfperf.workloads.registry import workload
@@ -66,6 +66,7 @@ class AlexNet(Network):
     optimizer=Optimizer("sgd", learning_rate=0.01),
     # torchvision's, 0.714 thousand million, has 55 pixels a side after the first convolution; SAME padding gives 56.
     cost=cost_at(716_767_232, image_size=224, classes=1000, width=1.0),
+    check=values(image_size=at_least(_SMALLEST)),
 )
 def alexnet(
     *,
@@ -85,8 +86,6 @@ def alexnet(
     without dropout (``dropout=0.0``), with local response normalisation (``lrn=True``), and fed every batch from
     Python, 154 MB of it; ``input="host"`` copies as much to the device in every step.
     """
-    if image_size < _SMALLEST:
-        raise UsageError(f"Workload 'alexnet': image_size is at least {_SMALLEST}, not {image_size}.")
     return classifier(
         AlexNet(image_size, classes, width, dropout, lrn, precision),
         batch_size=batch_size,

@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.workloads.base import Optimizer, Workload
+from pytest_tfperf.workloads.checks import one_of, records_fit, values
 from pytest_tfperf.workloads.inputs import classifier, cost_at
 from pytest_tfperf.workloads.layers import Layer, Network, scaled
 from pytest_tfperf.workloads.registry import workload
@@ -73,10 +74,20 @@ def _subsampled(stride: int, more_channels: int) -> Layer:
     return lambda x: tf.pad(x[:, ::stride, ::stride, :], padding)
 
 
+_INPUT = one_of("synthetic", "host", "records")
+
+
+def _check_resnet110(*, depth: int, **params: Any) -> None:
+    if depth < 8 or depth % 6 != 2:
+        raise UsageError(f"depth is 6n + 2 (8, 14, ... 110), not {depth}.")
+    records_fit(**params)
+
+
 @workload(
     "resnet110",
     optimizer=Optimizer("momentum", learning_rate=0.01),
     cost=cost_at(252_887_680, image_size=32, classes=10, depth=110, width=1.0),
+    check=values(_check_resnet110, input=_INPUT),
 )
 def resnet110(
     *,
@@ -98,9 +109,7 @@ def resnet110(
     binary format, generated once a machine, read, shuffled and augmented by CPU cores), ``synthetic`` or ``host``.
     `ballast` is a number of parameters beside the network, in one variable, that a step moves and hardly computes with.
     """
-    blocks, rest = divmod(depth - 2, 6)
-    if rest or blocks < 1:
-        raise UsageError(f"Workload 'resnet110': depth is 6n + 2 (8, 14, ... 110), not {depth}.")
+    blocks = (depth - 2) // 6
     stages = [(blocks, scaled(filters, width)) for filters in (16, 32, 64)]
     return classifier(
         BasicResNet(stages, classes, precision, ballast=ballast),
@@ -117,6 +126,7 @@ def resnet110(
     "resnet18_cifar",
     optimizer=Optimizer("momentum", learning_rate=0.01),
     cost=cost_at(555_422_720, image_size=32, classes=10, width=1.0),
+    check=values(records_fit, input=_INPUT),
 )
 def resnet18_cifar(
     *,

@@ -14,6 +14,7 @@ from typing import Any
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.cost import ModelCost
 from pytest_tfperf.workloads.base import Optimizer, Workload
+from pytest_tfperf.workloads.checks import COUNT, values
 from pytest_tfperf.workloads.inputs import cross_entropy
 from pytest_tfperf.workloads.layers import Layer, Network, dropout
 from pytest_tfperf.workloads.registry import workload
@@ -141,7 +142,20 @@ def _cost(*, layers: int, width: int, vocabulary: int, sequence: int, **_: objec
     return ModelCost(sequence * (6 * parameters + 12 * layers * width * sequence), tokens=sequence)
 
 
-@workload("gpt2", optimizer=Optimizer("adam", learning_rate=3e-4, beta_2=0.95), xla=True, cost=_cost)
+def _check(*, sequence: int, width: int, heads: int, query_blocks: int, **_: object) -> None:
+    if width % heads:
+        raise UsageError(f"width is a multiple of heads, not {width} for {heads} heads.")
+    if not 1 <= query_blocks <= sequence:
+        raise UsageError(f"query_blocks is from 1 to sequence ({sequence}), not {query_blocks}.")
+
+
+@workload(
+    "gpt2",
+    optimizer=Optimizer("adam", learning_rate=3e-4, beta_2=0.95),
+    xla=True,
+    cost=_cost,
+    check=values(_check, width=COUNT),
+)
 def gpt2(
     *,
     batch_size: int = 16,
@@ -159,14 +173,7 @@ def gpt2(
 
     An example is a sequence. `query_blocks` only says how attention is computed: more blocks compute less of what is
     masked, in more and smaller products.
-
-    Raises:
-        UsageError: the width is no multiple of the heads, or there are more blocks than positions.
     """
-    if heads < 1 or width % heads:
-        raise UsageError(f"Workload 'gpt2': width is a multiple of heads, not {width} for {heads} heads.")
-    if not 1 <= query_blocks <= sequence:
-        raise UsageError(f"Workload 'gpt2': query_blocks is from 1 to sequence ({sequence}), not {query_blocks}.")
     import tensorflow as tf
 
     model = Gpt2(

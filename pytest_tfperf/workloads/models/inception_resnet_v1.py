@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_tfperf.errors import UsageError
 from pytest_tfperf.workloads.base import Optimizer, Workload
+from pytest_tfperf.workloads.checks import at_least, values
 from pytest_tfperf.workloads.inputs import classifier, cost_at
 from pytest_tfperf.workloads.layers import Layer, dropout, scaled
 from pytest_tfperf.workloads.registry import workload
@@ -92,6 +92,7 @@ class InceptionResNetV1(TowerNetwork):
     "inception_resnet_v1",
     optimizer=Optimizer("adam", learning_rate=1e-3),
     cost=cost_at(1_422_782_304, image_size=160, classes=10_000, bottleneck=512, depth=5, width=1.0),
+    check=values(image_size=at_least(_SMALLEST)),
 )
 def inception_resnet_v1(
     *,
@@ -111,8 +112,6 @@ def inception_resnet_v1(
     That report is about ``weight_decay=0.0001``, which cost a fifth of its two GPUs' speed and nothing of one's.
     Its RMSProp keeps two slots a parameter, as Adam does here. `dropout` is 1 minus the probability to keep.
     """
-    if image_size < _SMALLEST:
-        raise UsageError(f"Workload 'inception_resnet_v1': image_size is at least {_SMALLEST}, not {image_size}.")
     return classifier(
         InceptionResNetV1(classes, bottleneck, depth, width, dropout, precision),
         batch_size=batch_size,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_tfperf.errors import UsageError
 from pytest_tfperf.workloads.base import Optimizer, Workload
+from pytest_tfperf.workloads.checks import at_least, values
 from pytest_tfperf.workloads.inputs import classifier, cost_at, cross_entropy
 from pytest_tfperf.workloads.layers import dropout
 from pytest_tfperf.workloads.registry import workload
@@ -98,11 +98,16 @@ def _loss_with_head(labels: Any, logits: Any) -> Any:
     return cross_entropy(labels, main) + 0.4 * cross_entropy(labels, auxiliary)
 
 
+def _check(*, image_size: int, auxiliary: bool, **_: object) -> None:
+    at_least(_SMALLEST_WITH_HEAD if auxiliary else _SMALLEST).check("image_size", image_size)
+
+
 @workload(
     "inception_v3",
     optimizer=Optimizer("rmsprop", 0.045, momentum=0.9, epsilon=1.0, decay=0.9),
     # torchvision's table: 5.71 thousand million.
     cost=cost_at(5_713_216_096, image_size=299, classes=1000, width=1.0, auxiliary=False),
+    check=values(_check),
 )
 def inception_v3(
     *,
@@ -123,9 +128,6 @@ def inception_v3(
     With `auxiliary` the training head is there too, with the weight 0.4 that `slim` gives its loss. `input` is
     ``synthetic`` or ``host`` (copied to the device in every step).
     """
-    smallest = _SMALLEST_WITH_HEAD if auxiliary else _SMALLEST
-    if image_size < smallest:
-        raise UsageError(f"Workload 'inception_v3': image_size is at least {smallest}, not {image_size}.")
     return classifier(
         InceptionV3(classes, width, dropout, auxiliary, precision),
         batch_size=batch_size,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_tfperf.workloads.base import Optimizer, Workload
+from pytest_tfperf.workloads.checks import values
 from pytest_tfperf.workloads.layers import Network
 from pytest_tfperf.workloads.registry import workload
 
@@ -41,7 +42,7 @@ def _squared_error(labels: Any, predictions: Any) -> Any:
     return tf.reduce_mean(tf.math.squared_difference(labels, predictions))
 
 
-@workload("mlp", optimizer=Optimizer("adam", learning_rate=1e-4))
+@workload("mlp", optimizer=Optimizer("adam", learning_rate=1e-4), check=values())
 def mlp(
     *,
     batch_size: int = 128,

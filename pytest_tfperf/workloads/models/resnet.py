@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_tfperf.workloads.base import Optimizer, Workload
+from pytest_tfperf.workloads.checks import values
 from pytest_tfperf.workloads.inputs import classifier, cost_at
 from pytest_tfperf.workloads.layers import Layer, Network, scaled
 from pytest_tfperf.workloads.registry import workload
@@ -61,6 +62,7 @@ class BottleneckResNet(Network):
     xla=True,
     # torchvision's table has 4.09 and 11.51 thousand million for the two.
     cost=cost_at(4_089_184_256, image_size=224, classes=1000, width=1.0),
+    check=values(),
 )
 def resnet50(
     *,
@@ -93,6 +95,7 @@ def resnet50(
     optimizer=Optimizer("momentum", learning_rate=0.01),
     xla=True,
     cost=cost_at(11_513_626_624, image_size=224, classes=1000, width=1.0, blocks=1.0),
+    check=values(),
 )
 def resnet152(
     *,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_tfperf.workloads.base import Optimizer, Workload
+from pytest_tfperf.workloads.checks import COUNT, values
 from pytest_tfperf.workloads.inputs import classifier
 from pytest_tfperf.workloads.layers import Network
 from pytest_tfperf.workloads.registry import workload
@@ -31,7 +32,7 @@ class SmallConv(Network):
         return self._logits(tf.reduce_mean(x, axis=[1, 2]))
 
 
-@workload("smallconv", optimizer=Optimizer("momentum", learning_rate=0.01))
+@workload("smallconv", optimizer=Optimizer("momentum", learning_rate=0.01), check=values(width=COUNT))
 def smallconv(
     *,
     batch_size: int = 32,

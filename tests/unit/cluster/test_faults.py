@@ -14,11 +14,12 @@ from pytest_tfperf.cluster.faults import (
     fault_error,
     first_cause,
     held_error,
+    shown_below,
     timeout_error,
 )
 from pytest_tfperf.cluster.messages import TaskRaised
 from pytest_tfperf.cluster.process import NOT_SET_UP
-from pytest_tfperf.errors import MeasurementError, TaskDiedError, TaskFailedError
+from pytest_tfperf.errors import MeasurementError, TaskDiedError, TaskFailedError, UsageError
 from pytest_tfperf.records.task import TaskId
 
 A, B, C = (TaskId("worker", index) for index in range(3))
@@ -105,6 +106,32 @@ def test_what_compiled_programs_can_be_the_cause_of(fault: Fault, is_so: bool) -
     error = fault_error(fault, "first step", ())
     assert error.within_tensorflow == is_so
     assert pickle.loads(pickle.dumps(error)).within_tensorflow == is_so
+
+
+def _caught(error: Exception) -> Exception:
+    try:
+        raise error
+    except Exception as caught:
+        return caught
+
+
+def _told(error: Exception) -> str:
+    caught = _caught(error)
+    return str(fault_error(Fault(A, raised=_raised("E", str(caught), shown_below(caught, str(caught)))), "build", ()))
+
+
+def test_a_usage_error_is_one_line_and_any_other_has_its_traceback() -> None:
+    assert _told(UsageError("width is 8.")) == "worker:0 raised E: width is 8. (in phase 'build')"
+    for error in (ValueError("width is 8."), MeasurementError("no steady state")):
+        _, *below = _told(error).splitlines()
+        assert below[0] == "  | Traceback (most recent call last):"
+        assert below[-1].endswith(f"{type(error).__name__}: {error}")
+
+
+@pytest.mark.parametrize("text", ["first\nand second", "x" * 1500])
+def test_no_text_of_a_usage_error_is_lost(text: str) -> None:
+    _, *below = _told(UsageError(text)).splitlines()
+    assert below == [f"  | {line}" for line in text.splitlines()]
 
 
 def test_an_own_error_is_the_cause() -> None:

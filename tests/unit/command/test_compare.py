@@ -67,6 +67,20 @@ def test_a_slower_reference_is_found_in_every_arm(tmp_path: Path, capsys: Captur
     assert "What moved: T(1)." in ran.out
 
 
+@pytest.mark.parametrize(("tolerance", "code"), [(0.2, 0), (0.01, 1), (None, 1)])
+def test_an_arm_that_had_no_baseline_has_its_tests_tolerance(
+    tmp_path: Path, capsys: Capture, tolerance: float | None, code: int
+) -> None:
+    """None, as in a report from before it was there: the session's default."""
+    paths = reports(tmp_path, T4=0.9)
+    for path in paths:
+        report = read_json(path)
+        judged = [(case, case.judgement) for case in report.cases]
+        cases = [replace(c, judgement=j and replace(j, metrics=(), tolerance=tolerance)) for c, j in judged]
+        written(path, replace(report, cases=tuple(cases)))
+    assert tfperf(capsys, "compare", *paths).code == code
+
+
 def test_the_tolerance_of_the_command_line_wins(tmp_path: Path, capsys: Capture) -> None:
     a, b = reports(tmp_path, T4=0.9)
     assert tfperf(capsys, "compare", a, b, "--tolerance", "0.2").code == 0

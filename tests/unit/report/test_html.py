@@ -160,6 +160,11 @@ def test_what_was_not_run_says_so(report: SessionReport) -> None:
     assert data_of(page) == []
 
 
+def test_the_header_has_a_tolerance_that_tests_may_differ_from(report: SessionReport) -> None:
+    text = to_html(replace(report, settings=replace(report.settings, tolerance=0.25)))
+    assert "the session&#39;s default tolerance 25.0 %, at most" in text
+
+
 def test_a_session_without_tests(report: SessionReport) -> None:
     empty = replace(report, cases=(), sweeps=(), places={}, findings=(), saved=(), tally="", left_open="")
     page = Page(to_html(empty))

@@ -84,7 +84,7 @@ class Judge:
                 continue
             if verdict.settled or look.last:
                 self._decided[test, replicas] = Decision(verdict, held, result)
-                found[replicas] = str(verdict.verdict)
+                found[replicas] = verdict.word
         return found
 
     def decision(self, test: str, replicas: int) -> Decision:

@@ -29,11 +29,18 @@ class Floor:
 
 
 def judge_floor(
-    floor: Floor, runs: PairedRuns, replicas: int, baseline: BaselineEntry | None, look: Look, errors: Errors
+    floor: Floor,
+    runs: PairedRuns,
+    replicas: int,
+    baseline: BaselineEntry | None,
+    look: Look,
+    errors: Errors,
+    last: Errors,
 ) -> FloorVerdict | None:
     """Missed where the interval of an alarm lies below, met where that of `unchanged` lies above.
 
-    None where there is no such figure. `baseline` adds what it knows of the noise.
+    None where there is no such figure. `baseline` adds what it knows of the noise, and `last` is what the last look may
+    spend: the first one may raise no alarm at all, and would never hope for one.
     """
     if floor.kind == "speedup" and not runs.versus:
         return None
@@ -52,7 +59,7 @@ def judge_floor(
     elif interval(found, errors.miss).low >= 1:
         verdict = Verdict.UNCHANGED
     seen = _scaled(interval(found, errors.miss), floor.value, bounded_exp(found.log_ratio))
-    still_open = verdict is Verdict.INCONCLUSIVE and not look.last and _may_be_decided(found, look, errors)
+    still_open = verdict is Verdict.INCONCLUSIVE and not look.last and _may_be_decided(found, look, last)
     return FloorVerdict(f"{floor.kind[0].upper()}({replicas})", seen, floor.value, floor.origin, verdict, still_open)
 
 
@@ -75,10 +82,10 @@ def _scaled(estimate: Estimate, value: float, ratio: float) -> Estimate:
     return Estimate(ratio * value, estimate.low * value, estimate.high * value, estimate.confidence, estimate.n)
 
 
-def _may_be_decided(found: Difference, look: Look, errors: Errors) -> bool:
+def _may_be_decided(found: Difference, look: Look, last: Errors) -> bool:
     if not found.within_freedom:
         return True
-    met = expected_half_width(found, look.planned, errors.miss)
-    missed = expected_half_width(found, look.planned, errors.alarm)
+    met = expected_half_width(found, look.planned, last.miss)
+    missed = expected_half_width(found, look.planned, last.alarm)
     chances = chance_above(found, look.planned, met), 1 - chance_above(found, look.planned, -missed)
     return max(chances) > HOPE

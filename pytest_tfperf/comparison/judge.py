@@ -71,7 +71,8 @@ def judge_arm(
     changes = definition_changes(baseline.definition, definition, arm.strategy) if baseline is not None else []
     known = None if changes else baseline
     wanted = [floor for floor in floors if not (own_reference and floor.kind == "efficiency")]
-    judged = tuple(filter(None, (judge_floor(floor, runs, arm.replicas, known, look, errors) for floor in wanted)))
+    found_floors = (judge_floor(floor, runs, arm.replicas, known, look, errors, last) for floor in wanted)
+    judged = tuple(filter(None, found_floors))
     reasons = [floor_rules.reason(floor) for floor in judged]
     metrics: tuple[MetricVerdict, ...] = ()
     hope = False

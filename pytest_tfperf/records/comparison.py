@@ -128,3 +128,9 @@ class ArmVerdict:
     def under_floor(self) -> bool:
         """True where E(N) or S(N) misses its floor for sure."""
         return any(floor.verdict is Verdict.REGRESSED for floor in self.floors)
+
+    @property
+    def word(self) -> str:
+        """The verdict, in words that tell a floor that is missed from a loss against the baseline."""
+        lost = any(metric.verdict is Verdict.REGRESSED and not metric.excused for metric in self.metrics)
+        return "under its floor" if self.under_floor and not lost else str(self.verdict)

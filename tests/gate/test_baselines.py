@@ -121,6 +121,13 @@ def test_a_floor_set_by_hand_in_the_file_wins(saved: Gate) -> None:
     assert "is under its floor 1.900 (set in the baseline file)" in done.stdout
 
 
+def test_a_floor_that_is_missed_without_a_loss_is_told_as_such(saved: Gate) -> None:
+    done = saved.run(extra=", min_efficiency=1.9")
+    assert done.returncode == 1, done.stdout
+    assert "rounds: T(2) under its floor" in done.stdout
+    assert "is under its floor 1.900 (set in the test)" in done.stdout
+
+
 def test_a_broken_baseline_is_one_clear_error(saved: Gate) -> None:
     (file,) = saved.baseline_files
     text = file.read_text()

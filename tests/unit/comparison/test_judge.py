@@ -295,6 +295,15 @@ def test_floor_is_judged_with_certainty(floor: float, expected: Verdict) -> None
     assert any("more rounds would" in reason for reason in verdict.reasons) == (expected is Verdict.INCONCLUSIVE)
 
 
+@pytest.mark.parametrize("missing", ["", "no baseline here"])
+@pytest.mark.parametrize("floor", [0.94, 1.5])
+def test_a_floor_that_seems_missed_is_open_at_a_look_that_may_raise_no_alarm(floor: float, missing: str) -> None:
+    """As the first may: were it settled there, nothing would ever fail that only the floor fails."""
+    first = judged(floor=floor, missing=missing, noise=NOISE[:2], planned=5)
+    assert (first.floors[0].verdict, first.floors[0].open, first.settled) == (Verdict.INCONCLUSIVE, True, False)
+    assert judged(floor=floor, missing=missing).under_floor
+
+
 @pytest.mark.parametrize(("floor", "expected"), [(2.5, Verdict.REGRESSED), (1.9, Verdict.UNCHANGED)])
 def test_speedup_over_another_strategy_has_a_floor_too(floor: float, expected: Verdict) -> None:
     verdict = judged(versus=10000, speedup_floor=floor)

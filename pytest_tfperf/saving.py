@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -91,7 +91,9 @@ class Saver:
         config, name, replicas = self._config, provenance.test, verdict.arm.replicas
         asked = self._tolerance(result.sweep.spec, replicas, result.environment)
         refusal = "" if passed else "its test failed"
-        refusal = refusal or _of_another_test(verdict.baseline, result)
+        # Of any replica count: another definition in the file removes them all.
+        stored = self._store.entries(result.environment, result.sweep.spec.baseline_name)
+        refusal = refusal or _of_another_test(stored, result)
         refusal = refusal or _refusal(result, replicas, asked, config.smoke)
         if refusal and not (config.force_save and not config.smoke):
             raise BaselineError(f"{name} was not saved: {refusal}")
@@ -122,16 +124,16 @@ def _refusal(result: SweepResult, replicas: int, tolerance: float, smoke: str) -
     return f"not measured in full: {smoke}" if smoke else why_unfit(result, replicas, tolerance)
 
 
-def _of_another_test(stored: BaselineEntry | None, result: SweepResult) -> str:
+def _of_another_test(stored: Sequence[BaselineEntry], result: SweepResult) -> str:
     """Why it would take the place of what another test measured; empty where it would not.
 
     A test that was renamed measures the same, and one that was changed has its name: either may go on.
     """
     spec = result.sweep.spec
-    if stored is None or dict(stored.definition) == dict(result.definition):
-        return ""
-    other = stored.latest.provenance.test.rpartition("[")[0]  # without the replica count
-    if other == spec.test:
+    different = [entry for entry in stored if dict(entry.definition) != dict(result.definition)]
+    tests = [entry.latest.provenance.test.rpartition("[")[0] for entry in different]  # without the replica count
+    other = next((test for test in tests if test != spec.test), "")
+    if not other:
         return ""
     return (
         f"its baseline {spec.baseline_name!r} is that of {other}, which measured something else; give one of them a "

@@ -55,6 +55,11 @@ class BaselineStore:
         file = self._file(environment, name)
         return file.entries.get(replicas) if file else None
 
+    def entries(self, environment: Environment, name: str) -> list[BaselineEntry]:
+        """All replica counts of a baseline's file; raises BaselineError where it cannot be read."""
+        file = self._file(environment, name)
+        return list(file.entries.values()) if file else []
+
     def limits(self, environment: Environment, name: str, replicas: int) -> Limits:
         """Give the hand-set floor and tolerance, also of a replica count that has no measurement (any more)."""
         file = self._file(environment, name)

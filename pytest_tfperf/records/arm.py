@@ -174,8 +174,9 @@ class SweepSpec:
 
     def slowed(self, replicas: int) -> tuple[str, ...]:
         """Which of T(1) and T(N) the slowdown makes take longer, and by how much: ``T(4) by 10 %``."""
-        arms = {arm.label: self.slowdown_of(arm) for arm in (self.reference_arm, self.arm(replicas))}
-        return tuple(f"{label} by {100 * fraction:g} %" for label, fraction in arms.items() if fraction)
+        own = replicas == 1 and self.recipe == self.reference  # one arm is both, and slowed as the reference
+        arms = [self.reference_arm, *([] if own else [self.arm(replicas)])]
+        return tuple(f"{arm.label} by {100 * self.slowdown_of(arm):g} %" for arm in arms if self.slowdown_of(arm))
 
     @property
     def reference_arm(self) -> Arm:

@@ -99,8 +99,8 @@ def arm_view(
     count = f"{arm.replicas} x " if arm.device == "gpu" else f"{plural(arm.replicas, 'CPU rank')} on "
     notes = [what_moved(verdict), *findings, *(f"{_capital(reason)}." for reason in verdict.reasons)]
     notes += [f"Odd: {warning}." for warning in warnings]
-    # Failed, such a verdict has its reasons among the notes; passed, nobody would see them.
-    told = [f"{_capital(reason)}." for reason in verdict.reasons] if verdict.verdict in _UNDECIDED else []
+    # Failed, as under --tfperf-strict, such a verdict is told with its notes; passed, nobody would see its reasons.
+    told = [f"{_capital(reason)}." for reason in verdict.reasons if not strict and verdict.verdict in _UNDECIDED]
     if strict:
         notes.append(f"--tfperf-strict is on: it fails a test for what is not decided, here {strict}.")
     if verdict.baseline is not None:

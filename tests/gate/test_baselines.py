@@ -107,6 +107,11 @@ def test_a_baseline_of_another_test_is_not_replaced(saved: Gate) -> None:
     assert done.returncode == 1, done.stdout
     assert "is that of test_suite.py::test_scales, which measured something else; give one" in done.stdout
     assert file.read_text() == before
+    # Nor at another replica count, which would take those of the first away.
+    done = saved.run("--tfperf-save", "--tfperf-rounds=1", suite=suite.replace("replicas=[2]", "replicas=[1]"))
+    assert done.returncode == 1, done.stdout
+    assert "is that of test_suite.py::test_scales, which measured something else; give one" in done.stdout
+    assert file.read_text() == before
 
 
 def test_a_floor_set_by_hand_in_the_file_wins(saved: Gate) -> None:

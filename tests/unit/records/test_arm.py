@@ -59,6 +59,8 @@ def test_what_a_slowdown_makes_longer() -> None:
     assert slow.slowed(2) == ("T(1) by 250 %",)
     assert slow.slowed(4) == ("T(1) by 250 %", "T(4) by 10 %")
     assert SweepSpec("t", "w", Recipe(RING), Recipe("single"), (2,), "cpu").slowed(2) == ()
+    alone = SweepSpec("t", "w", Recipe("single"), Recipe("single"), (1,), "cpu", slowdown={"reference": 0.5})
+    assert alone.slowed(1) == ("T(1) by 50 %",)
 
 
 def test_compression_is_such_a_setting() -> None:

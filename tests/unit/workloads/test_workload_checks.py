@@ -140,6 +140,8 @@ def test_a_call_is_checked_as_a_marker_is(own: WorkloadDefinition) -> None:
         own(unit=8)
     with pytest.raises(UsageError, match="Workload 'alexnet': image_size is at least 57, not 8"):
         registry.get("alexnet")(image_size=8)
+    with pytest.raises(UsageError, match="Workload 'alexnet': dropout is a number from 0 and below 1, not None"):
+        registry.get("alexnet")(dropout=None)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -33,8 +33,9 @@ def test_002_without_servers(tfperf: Measured) -> None:
 @pytest.mark.gate
 @pytest.mark.gpu
 @pytest.mark.tfperf(
-    "mlp", strategy="multi_worker_mirrored", replicas=[2, 4], tolerance=0.15, versus="ps_async", min_speedup=20
-)
+    "mlp", strategy="multi_worker_mirrored", replicas=[2, 4], steps_per_call=8, pack_variables=True, tolerance=0.15,
+    versus="ps_async", min_speedup=20,
+)  # fmt: skip
 def test_002_remedied(tfperf: Measured) -> None:
     tfperf.check()
 

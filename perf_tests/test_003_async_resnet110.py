@@ -97,11 +97,13 @@ def test_003_suspect_line(tfperf: Measured) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.tfperf(
-    "resnet110", strategy="multi_worker_mirrored", replicas=[2, 4], tolerance=0.15,
-    min_efficiency={2: 0.7, 4: 0.6}, versus="ps_async", min_speedup={2: 1.25, 4: 1.1},
+    "resnet110", strategy="multi_worker_mirrored", replicas=[2, 4], steps_per_call=8, pack_variables=True,
+    tolerance=0.15, min_efficiency={2: 0.7, 4: 0.6}, versus="ps_async", min_speedup={2: 1.25, 4: 1.1},
 )  # fmt: skip
 def test_003_remedied(tfperf: Measured) -> None:
-    """A step reduces 6.9 MB in one. On two H200s: E(2) 0.86, and 1.44 times as fast as behind a server beside them."""
+    """A step reduces 6.9 MB in one. On two H200s, in one round: E(2) 0.92, and 1.9 times as fast as behind a server
+    beside them; with one step a call and 547 variables 0.86 and 1.44.
+    """
     tfperf.check()
 
 

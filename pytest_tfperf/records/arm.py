@@ -14,7 +14,7 @@ Role = Literal["measured", "reference", "versus"]
 
 _ADDED_LATER: Mapping[str, Scalar] = {"strategy.compression": "none", "strategy.pack_variables": False}
 _ADDED_TO: Mapping[str, Mapping[str, Scalar]] = {
-    strategy: {"strategy.steps_per_call": 1} for strategy in ("single", "independent")
+    strategy: {"strategy.steps_per_call": 1} for strategy in ("single", "independent", "mirrored")
 }
 
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.task import Layout, Task
-from pytest_tfperf.strategies.compression import Compression, check_nccl, compression
+from pytest_tfperf.strategies.compression import check_nccl, compression
 from pytest_tfperf.strategies.devices import claim_devices, one_process_layout
-from pytest_tfperf.strategies.eager_step import EagerStep, gradient_function, update_function
+from pytest_tfperf.strategies.eager_step import (
+    EagerStep,
+    gradient_function,
+    repeated,
+    steps_per_call,
+    update_function,
+)
 from pytest_tfperf.strategies.optimizers import FusedUpdates
+from pytest_tfperf.strategies.packing import packed_variables
 from pytest_tfperf.workloads.base import WorkloadDefinition
 from pytest_tfperf.workloads.batches import eager_batches
-from pytest_tfperf.workloads.building import Built, build, recipe
+from pytest_tfperf.workloads.building import build, recipe
 
 _COLLECTIVES = ("between", "compiled")
+Gradients = Callable[[Any, Any], tuple[Any, Any]]
 _GROUP = 1
 """Key of the replicas' group in compiled collectives; the strategy's own groups are numbered from 1 too, but a compiled
 collective and one of its are never in the same process."""
@@ -31,12 +39,17 @@ class Mirrored:
     start the next step before the gradients of this one are summed, and XLA may reduce some while it computes others.
     TensorFlow compiles collectives for the GPUs of one process only.
     Option `pack_gradients`, of ``between``: reduce one tensor of all gradients, not one for each variable. XLA itself
-    combines those inside. Option `compression`: the type of gradients in the all-reduce, as in `multi_worker_mirrored`.
+    combines those inside. Options `compression`, the type of gradients in the all-reduce, `steps_per_call`, the steps
+    that one call of a `tf.function` makes, and `pack_variables` are as in `multi_worker_mirrored`: here one process
+    starts the kernels of all its GPUs, so that what each call and each argument costs it counts as often.
     On a CPU run replicas are logical devices of the process.
     """
 
     name = "mirrored"
-    options: Mapping[str, Scalar] = {"pack_gradients": True, "collective": "between", "compression": "none"}
+    options: Mapping[str, Scalar] = {
+        "pack_gradients": True, "collective": "between", "compression": "none", "pack_variables": False,
+        "steps_per_call": 1,
+    }  # fmt: skip
     synchronous = True
     updates_are_global = False
     measured_job = "worker"
@@ -46,6 +59,7 @@ class Mirrored:
         if collective not in _COLLECTIVES:
             raise UsageError(f"Strategy {self.name!r}: collective is {', '.join(_COLLECTIVES)}, not {collective!r}.")
         compression(self.name, options, replicas)
+        steps_per_call(self.name, options)
         return one_process_layout(self.name, replicas)
 
     def build(
@@ -57,8 +71,9 @@ class Mirrored:
         device: Device,
         replicas: int,
     ) -> EagerStep:
-        xla, pack = bool(params["xla"]), bool(options["pack_gradients"])
+        xla = bool(params["xla"])
         compiled = _is_compiled(str(options["collective"]), device, xla=xla)
+        pack = bool(options["pack_gradients"]) and not compiled
         if device == "gpu" and not compiled:
             check_nccl(self.name, str(options["compression"]), "collective='compiled'")
         devices = claim_devices(task, device, replicas)
@@ -67,31 +82,38 @@ class Mirrored:
         task.phase("building")
         strategy = tf.distribute.MirroredStrategy(list(devices))
         make = recipe(workload, params)
-        with strategy.scope():
+        with strategy.scope(), packed_variables(bool(options["pack_variables"])) as packing:
             made = make()
             built = build(made, devices[0])
+        if packing is not None:
+            packing.check(built.variables)
         # A fixed batch lies on each replica's own device.
         batches = [built.batches, *(eager_batches(made.batch, where) for where in devices[1:])]
-        copies = [strategy.experimental_local_results(variable) for variable in built.variables]
+        copies = [strategy.experimental_local_results(variable) for variable in built.parts]
         local = [[copy[index] for copy in copies] for index in range(replicas)]
         updates = [FusedUpdates(workload.optimizer, local[i], devices[i]) for i in range(replicas)]
-        # Functions of its own for each replica, whose variables they capture.
         exchanged = compression(self.name, options, replicas)
-        if compiled:
-            steps = [_whole_step(built, updates[i], local[i], exchanged) for i in range(replicas)]
-        else:
-            steps = [_divided_step(built, updates[i], local[i], exchanged, xla=xla, pack=pack) for i in range(replicas)]
+        divisor = built.loss_scale * exchanged.divisor
 
+        def step_of(i: int) -> Callable[[Any, Any], Any]:
+            gradients = gradient_function(built, xla=xla, pack=pack, packing=packing, compression=exchanged)
+            update = update_function(updates[i], local[i], xla=xla, packed=pack, divisor=divisor)
+            return _whole_step(gradients, update, replicas) if compiled else _divided_step(gradients, update)
+
+        # Functions of its own for each replica, whose variables they capture.
+        steps = [step_of(i) for i in range(replicas)]
         losses = [_loss_variable(where) for where in devices]
 
         def replica() -> None:
             index = int(tf.get_static_value(tf.distribute.get_replica_context().replica_id_in_sync_group))
             losses[index].assign(steps[index](*batches[index].next()), read_value=False)
 
-        function = tf.function(lambda: strategy.run(replica), autograph=False)
+        calls = steps_per_call(self.name, options)
+        step = repeated(lambda: strategy.run(replica), calls)
         return EagerStep(
-            function, built.batches.examples, updates[0], local[0], replicas=replicas, loss_variables=losses
-        )
+            step, built.batches.examples, updates[0], local[0],
+            replicas=replicas, loss_variables=losses, steps_per_call=calls,
+        )  # fmt: skip
 
 
 def _is_compiled(collective: str, device: Device, *, xla: bool) -> bool:
@@ -120,37 +142,27 @@ def _loss_variable(device: str) -> Any:
         return tf.Variable(float("nan"), trainable=False)
 
 
-def _divided_step(
-    built: Built, updates: FusedUpdates, variables: Sequence[Any], exchanged: Compression, *, xla: bool, pack: bool
-) -> Callable[[Any, Any], Any]:
+def _divided_step(gradients: Gradients, update: Callable[[Any], None]) -> Callable[[Any, Any], Any]:
     """Gradients, the strategy's all-reduce, update; gives the replica's loss. To be called in its replica context."""
     import tensorflow as tf
 
-    gradients = gradient_function(built, xla=xla, pack=pack, compression=exchanged)
-    # Summed, and divided inside a compiled function.
-    update = update_function(updates, variables, xla=xla, packed=pack, divisor=built.loss_scale * exchanged.divisor)
-
     def step(features: Any, labels: Any) -> Any:
         loss, found = gradients(features, labels)
+        # Summed, and divided inside a compiled function.
         update(tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, found))
         return loss
 
     return step
 
 
-def _whole_step(
-    built: Built, updates: FusedUpdates, variables: Sequence[Any], exchanged: Compression
-) -> Callable[[Any, Any], Any]:
+def _whole_step(gradients: Gradients, update: Callable[[Any], None], replicas: int) -> Callable[[Any, Any], Any]:
     """The same as one XLA program."""
     import tensorflow as tf
 
-    gradients = gradient_function(built, xla=True, pack=False, compression=exchanged)
-    update = update_function(updates, variables, xla=True, packed=False, divisor=built.loss_scale * exchanged.divisor)
-
     def step(features: Any, labels: Any) -> Any:
         loss, found = gradients(features, labels)
-        if exchanged.replicas > 1:
-            found = [_all_reduce(gradient, exchanged.replicas) for gradient in found]
+        if replicas > 1:
+            found = [_all_reduce(gradient, replicas) for gradient in found]
         update(found)
         return loss
 

@@ -12,8 +12,8 @@ from pytest_tfperf.workloads import registry as workloads
 TRANSFERS = ("_Send", "_HostSend")
 
 
-def transfers_between_replicas(task: Task, compression: str = "none") -> dict[str, Any]:
-    """What TensorFlow itself sends between two devices in a step that is one XLA program for each replica.
+def transfers_between_replicas(task: Task, **given: Any) -> dict[str, Any]:
+    """What TensorFlow itself sends between two devices in a call whose steps are one XLA program for each replica.
 
     XLA has no collectives for CPUs, so that here nothing is reduced: what remains is all else that a step does. Tells
     the types of what would be reduced, too.
@@ -30,7 +30,7 @@ def transfers_between_replicas(task: Task, compression: str = "none") -> dict[st
     setattr(mirrored, "_all_reduce", all_reduce)  # noqa: B010
     chosen, definition = strategies.get("mirrored"), workloads.get("mlp")
     params = {**workloads.resolve_params(definition, {}), "xla": True}
-    options = strategies.resolve_options(chosen, {"compression": compression})
+    options = strategies.resolve_options(chosen, given)
     step: Any = chosen.build(task, definition, params, options, "cpu", 2)
     context.context().enable_graph_collection()
     step.run()
@@ -39,7 +39,7 @@ def transfers_between_replicas(task: Task, compression: str = "none") -> dict[st
     return {
         "devices": sorted({node.device.rsplit("device:")[-1] for node in nodes}),
         "sends": [node.name for node in nodes if node.op in TRANSFERS],
-        "reduced": sorted(set(reduced)),
+        "reduced": reduced,
         "loss": step.wait(),
         "updates": step.updates(),
     }

@@ -71,14 +71,19 @@ def train_with_state(task: Task, *, steps: int, **options: Any) -> dict[str, Any
     }
 
 
-def train_in_functions(task: Task, *, strategy: str, steps: int, **options: Any) -> dict[str, Any]:
-    """The same of a rank whose step XLA compiles; weights and moving averages as the model has them."""
+def train_in_functions(
+    task: Task, *, strategy: str, steps: int, replicas: int | None = None, **options: Any
+) -> dict[str, Any]:
+    """The same of a rank whose step XLA compiles; weights and moving averages as the model has them.
+
+    There are as many replicas as ranks, where nothing else is said.
+    """
     import tensorflow as tf
 
     chosen, definition = strategies.get(strategy), workloads.get("fixed_norm")
     params = {**workloads.resolve_params(definition, {}), "xla": True}
-    ranks = len(task.cluster["worker"])
-    step: Any = chosen.build(task, definition, params, strategies.resolve_options(chosen, options), "cpu", ranks)
+    replicas = replicas or len(task.cluster["worker"])
+    step: Any = chosen.build(task, definition, params, strategies.resolve_options(chosen, options), "cpu", replicas)
     losses = []
     for _ in range(steps // step.steps_per_call):
         step.run()

@@ -25,6 +25,8 @@ def trained() -> dict[str, Any]:
     runs = {
         "packed": run("linear_by_replica", params={"weight_decay": 0.5, "xla": True}),
         "list": run("linear_by_replica", pack_gradients=False),
+        "five a call": run("linear_by_replica", params={"weight_decay": 0.5, "xla": True}, steps_per_call=5)
+        | {"steps": STEPS // 5},
         "float16": run("linear_by_replica", compression="float16", params={"xla": True}),
         "rmsprop": run("linear_rmsprop_by_replica", params={"xla": True}),
         "keras": run("keras_dense", params={"xla": True}),
@@ -36,7 +38,13 @@ def trained() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("key", "rule", "decay"), [("packed", "momentum", 0.5), ("list", "momentum", 0.0), ("rmsprop", "rmsprop", 0.0)]
+    ("key", "rule", "decay"),
+    [
+        ("packed", "momentum", 0.5),
+        ("list", "momentum", 0.0),
+        ("five a call", "momentum", 0.5),
+        ("rmsprop", "rmsprop", 0.0),
+    ],
 )
 def test_two_replicas_are_one_process_with_both_batches(
     trained: dict[str, Any], key: str, rule: str, decay: float
@@ -71,11 +79,21 @@ def test_models_train(trained: dict[str, Any]) -> None:
         assert (before != after).any()
 
 
-@pytest.mark.parametrize(("compression", "reduced"), [("none", "float32"), ("float16", "float16")])
-def test_a_step_whose_collective_is_compiled_moves_nothing_else_between_devices(compression: str, reduced: str) -> None:
-    found = run_tasks(Layout(1), transfers_between_replicas, compression=compression)[TaskId("worker", 0)]
-    assert found["reduced"] == [reduced]
+@pytest.mark.parametrize(
+    ("given", "reduced"),
+    [
+        ({}, ["float32"] * 6),
+        ({"compression": "float16"}, ["float16"] * 6),
+        ({"steps_per_call": 3}, ["float32"] * 6),
+        ({"steps_per_call": 3, "pack_variables": True}, ["float32"]),
+    ],
+)
+def test_a_step_whose_collective_is_compiled_moves_nothing_else_between_devices(
+    given: dict[str, Any], reduced: list[str]
+) -> None:
+    found = run_tasks(Layout(1), transfers_between_replicas, **given)[TaskId("worker", 0)]
+    assert found["reduced"] == 2 * reduced  # traced once for each replica
     assert found["devices"] == ["CPU:0", "CPU:1"]
     assert found["sends"] == []
     assert 0 < found["loss"] < 2
-    assert found["updates"] == 1
+    assert found["updates"] == given.get("steps_per_call", 1)

@@ -78,6 +78,8 @@ def test_updates_of_two_asynchronous_workers_are_all_counted() -> None:
         (1, {"strategy": "single"}),
         (2, {"strategy": "multi_worker_mirrored"}),
         (2, {"strategy": "multi_worker_mirrored", "steps_per_call": 3}),
+        (1, {"strategy": "mirrored", "replicas": 2}),
+        (1, {"strategy": "mirrored", "replicas": 2, "steps_per_call": 3}),
     ],
 )
 def test_a_compiled_step_takes_one_variable_for_many_and_trains_the_same(ranks: int, options: dict[str, Any]) -> None:
@@ -97,11 +99,12 @@ def test_a_compiled_step_takes_one_variable_for_many_and_trains_the_same(ranks: 
 
 
 @pytest.mark.parametrize("model", ["keras_dense", "keras_unbuilt", "tf_keras_dense"])
-def test_keras_models_are_packed_too(model: str) -> None:
+@pytest.mark.parametrize(("strategy", "ranks"), [("multi_worker_mirrored", 2), ("mirrored", 1)])
+def test_keras_models_are_packed_too(strategy: str, ranks: int, model: str) -> None:
     look = keras_state if model == "tf_keras_dense" else None
-    options: dict[str, Any] = {"strategy": "multi_worker_mirrored", "name": model, "replicas": 2, "look": look}
-    whole, packed = (run_tasks(Layout(2), train, steps=4, pack_variables=used, **options) for used in (False, True))
-    for worker in WORKERS:
+    options: dict[str, Any] = {"strategy": strategy, "name": model, "replicas": 2, "look": look}
+    whole, packed = (run_tasks(Layout(ranks), train, steps=4, pack_variables=used, **options) for used in (False, True))
+    for worker in WORKERS[:ranks]:
         np.testing.assert_allclose(packed[worker]["losses"], whole[worker]["losses"], rtol=1e-4)
         assert packed[worker]["updates"] == 4
         assert len(packed[worker]["after"]) < len(whole[worker]["after"])
@@ -147,6 +150,7 @@ def test_a_slice_is_used_as_a_variable_is() -> None:
     [
         ("single", 0, {"pack_variables": True}),
         ("multi_worker_mirrored", 0, {"pack_variables": True}),
+        ("mirrored", 0, {"pack_variables": True}),
         ("ps_async", 1, {"placement": "packed"}),
     ],
 )

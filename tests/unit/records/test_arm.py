@@ -21,9 +21,9 @@ def test_a_setting_that_came_later_changes_a_definition_only_where_it_is_used() 
     }
 
 
-def test_several_steps_a_call_came_later_to_strategies_without_exchange_only() -> None:
+def test_several_steps_a_call_came_first_to_one_strategy_and_later_to_others() -> None:
     before, after = {"pack_variables": False}, {"pack_variables": False, "steps_per_call": 1}
-    for strategy in ("single", "independent"):
+    for strategy in ("single", "independent", "mirrored"):
         assert Recipe(strategy, after).definition == Recipe(strategy, before).definition
         assert Recipe(strategy, {**after, "steps_per_call": 8}).definition["strategy.steps_per_call"] == 8
         several, one = (Recipe(strategy, {**after, "steps_per_call": calls}) for calls in (8, 1))

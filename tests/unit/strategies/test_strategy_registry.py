@@ -84,7 +84,10 @@ def test_layouts() -> None:
         ),
         ("single", 1, {"steps_per_call": 0}, "'single': steps_per_call is 1 or more, not 0"),
         ("independent", 2, {"steps_per_call": -1}, "'independent': steps_per_call is 1 or more, not -1"),
-        ("multi_worker_mirrored", 2, {"steps_per_call": 0}, "steps_per_call is 1 or more, not 0"),
+        *(
+            (name, 2, {"steps_per_call": 0}, f"{name!r}: steps_per_call is 1 or more, not 0")
+            for name in ("mirrored", "multi_worker_mirrored")
+        ),
     ],
 )
 def test_what_cannot_be_laid_out(name: str, replicas: int, options: dict[str, Scalar], said: str) -> None:

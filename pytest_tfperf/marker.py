@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.plan import check_hosts
-from pytest_tfperf.recipes import check_layouts, options_apart, recipe_of, reference_of, versus_of
+from pytest_tfperf.recipes import check_strategy, options_apart, recipe_of, reference_of, versus_of
 from pytest_tfperf.records.arm import Device, Recipe, SweepSpec
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
@@ -45,10 +45,10 @@ def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
     recipe = recipe_of(workload, own["strategy"], given, replicas, others=_ARGUMENTS)
     reference = reference_of(recipe, own.get("reference", "single"))
     versus = versus_of(workload, recipe, own.get("versus"), replicas)
-    check_layouts(recipe, replicas)
-    check_layouts(reference, [1], "reference")
+    check_strategy(recipe, replicas, device)
+    check_strategy(reference, [1], device, "reference")
     if versus:
-        check_layouts(versus, replicas, "versus")
+        check_strategy(versus, replicas, device, "versus")
     if versus is None and "min_speedup" in own:
         raise UsageError("argument 'min_speedup' needs 'versus', the strategy that it is a ratio to")
     spec = SweepSpec(

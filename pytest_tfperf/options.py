@@ -37,7 +37,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--tfperf-require-baseline",
         action="store_true",
-        help="fail a test that has no comparable baseline in this environment",
+        help="fail a test without a comparable baseline in this environment; not under --tfperf-save, which stores one",
     )
     group.addoption(
         "--tfperf-strict",

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from pytest_tfperf.errors import UsageError
-from pytest_tfperf.records.arm import Recipe, Scalar
+from pytest_tfperf.records.arm import Device, Recipe, Scalar
 from pytest_tfperf.records.link import Link
 from pytest_tfperf.strategies import registry as strategies
-from pytest_tfperf.strategies.base import Strategy
+from pytest_tfperf.strategies.base import DeviceBound, Strategy
 from pytest_tfperf.workloads import registry as workloads
 from pytest_tfperf.workloads.base import WorkloadDefinition
 from pytest_tfperf.workloads.settings import did_you_mean
@@ -72,15 +72,19 @@ def reference_of(recipe: Recipe, value: object) -> Recipe:
     return Recipe(strategy.name, options, recipe.workload_params)
 
 
-def check_layouts(recipe: Recipe, replicas: Iterable[int], argument: str = "") -> None:
-    """See to it that its strategy can have so many replicas; `argument` is where the marker has it, if not in itself.
+def check_strategy(recipe: Recipe, replicas: Iterable[int], device: Device, argument: str = "") -> None:
+    """See to it that its strategy can have so many replicas there; `argument` is where the marker has it, if not in
+    itself.
 
     Raises:
         UsageError: it cannot, or not with these options.
     """
+    strategy = strategies.get(recipe.strategy)
     with _in_argument(argument):
         for count in replicas:
-            strategies.get(recipe.strategy).layout(count, recipe.strategy_options)
+            strategy.layout(count, recipe.strategy_options)
+        if isinstance(strategy, DeviceBound):
+            strategy.check_device(recipe.strategy_options, device, xla=bool(recipe.workload_params.get("xla")))
 
 
 def options_apart(reference: Recipe, recipe: Recipe) -> dict[str, Scalar]:

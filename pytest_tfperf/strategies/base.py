@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from pytest_tfperf.records.arm import Device, Scalar
 from pytest_tfperf.records.task import Layout, Task
@@ -119,4 +119,13 @@ class Strategy(Protocol):
 
         `replicas` counts the model copies of the whole job, as for `layout`.
         """
+        ...
+
+
+@runtime_checkable
+class DeviceBound(Protocol):
+    """A strategy some of whose options cannot be had on every device. Works without TensorFlow, as `layout` does."""
+
+    def check_device(self, options: Mapping[str, Scalar], device: Device, *, xla: bool) -> None:
+        """Raises UsageError where an option cannot be had there, or not with a step that is compiled or is not."""
         ...

@@ -62,6 +62,16 @@ class Mirrored:
         steps_per_call(self.name, options)
         return one_process_layout(self.name, replicas)
 
+    def check_device(self, options: Mapping[str, Scalar], device: Device, *, xla: bool) -> None:
+        compiled = options["collective"] == "compiled"
+        if compiled and not (device == "gpu" and xla):
+            raise UsageError(
+                f"Strategy {self.name!r}: collective='compiled' needs xla=True and GPUs, as a test marked gpu has: XLA "
+                "has no collectives for CPU devices in TensorFlow. Or leave it at 'between'."
+            )
+        if device == "gpu" and not compiled:
+            check_nccl(self.name, str(options["compression"]), "collective='compiled'")
+
     def build(
         self,
         task: Task,
@@ -71,11 +81,9 @@ class Mirrored:
         device: Device,
         replicas: int,
     ) -> EagerStep:
-        xla = bool(params["xla"])
-        compiled = _is_compiled(str(options["collective"]), device, xla=xla)
+        xla, compiled = bool(params["xla"]), options["collective"] == "compiled"
         pack = bool(options["pack_gradients"]) and not compiled
-        if device == "gpu" and not compiled:
-            check_nccl(self.name, str(options["compression"]), "collective='compiled'")
+        self.check_device(options, device, xla=xla)
         devices = claim_devices(task, device, replicas)
         import tensorflow as tf
 
@@ -114,20 +122,6 @@ class Mirrored:
             step, built.batches.examples, updates[0], local[0],
             replicas=replicas, loss_variables=losses, steps_per_call=calls,
         )  # fmt: skip
-
-
-def _is_compiled(collective: str, device: Device, *, xla: bool) -> bool:
-    """Whether the collective is to be part of the compiled step.
-
-    Raises:
-        UsageError: it was asked for where TensorFlow cannot compile it.
-    """
-    if collective == "compiled" and not (device == "gpu" and xla):
-        raise UsageError(
-            "Strategy 'mirrored': collective='compiled' needs xla=True and GPUs, as XLA has no collectives for CPU "
-            "devices in TensorFlow; leave it at 'between'."
-        )
-    return collective == "compiled"
 
 
 def _loss_variable(device: str) -> Any:

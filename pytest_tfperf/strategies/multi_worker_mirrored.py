@@ -60,6 +60,16 @@ class MultiWorkerMirrored:
         steps_per_call(self.name, options)
         return rank_layout(self.name, replicas)
 
+    def check_device(self, options: Mapping[str, Scalar], device: Device, *, xla: bool) -> None:
+        if _implementation(str(options["communication"]), device) != "nccl":
+            return
+        if device != "gpu":
+            # TensorFlow would say nothing, and take its ring.
+            raise UsageError(
+                f"Strategy {self.name!r}: communication='nccl' needs GPUs, as a test marked gpu has. Or take 'auto'."
+            )
+        check_nccl(self.name, str(options["compression"]), "communication='ring'")
+
     def build(
         self,
         task: Task,
@@ -69,8 +79,7 @@ class MultiWorkerMirrored:
         device: Device,
         replicas: int,
     ) -> EagerStep:
-        if _implementation(str(options["communication"]), device) == "nccl":
-            check_nccl(self.name, str(options["compression"]), "communication='ring'")
+        self.check_device(options, device, xla=bool(params["xla"]))
         where = claim_device(task, device)
         import tensorflow as tf
 

@@ -49,7 +49,8 @@ def test_too_few_rounds_are_not_saved_and_said_to_be_so(fresh: Gate) -> None:
 
 def test_only_the_selected_count_is_saved_and_what_was_set_by_hand_stays(fresh: Gate) -> None:
     both = TWO_COUNTS.format(extra="")
-    first = fresh.run("--tfperf-rounds=3", "--tfperf-force-save", "--tfperf-strict", suite=both)
+    asked = ("--tfperf-strict", "--tfperf-require-baseline")
+    first = fresh.run("--tfperf-rounds=3", "--tfperf-force-save", *asked, suite=both)
     assert first.returncode == 0, first.stdout
     assert first.stdout.count("measured noise (run to run ") == 2
     assert first.stdout.count("(first session)") == 2

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pytest_tfperf import marker, recipes
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.marker import sweep_spec
+from pytest_tfperf.records.arm import Device
 from pytest_tfperf.strategies import registry as strategies
 
 OTHERS = ("batch_size", "ps", "colocate", "steps_per_call", "xla", "layers")
@@ -90,6 +91,41 @@ def test_what_was_found(kwargs: dict[str, Any], message: str) -> None:
     mark = pytest.mark.tfperf.with_args("mlp", **kwargs).mark
     with pytest.raises(UsageError, match=message):
         sweep_spec(mark, "test_a.py::test_a", "cpu")
+
+
+NCCL_NEEDS = "communication='nccl' needs GPUs, as a test marked gpu has"
+COMPILED_NEEDS = "'mirrored': collective='compiled' needs xla=True and GPUs, as a test marked gpu has"
+COMPILED = {"strategy": "mirrored", "collective": "compiled"}
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "device", "message"),
+    [
+        (RING | {"communication": "nccl"}, "cpu", f"tfperf: Strategy 'multi_worker_mirrored': {NCCL_NEEDS}"),
+        (RING | {"versus": {"communication": "nccl"}}, "cpu", f"argument 'versus': .*{NCCL_NEEDS}"),
+        (RING | {"reference": RING | {"communication": "nccl"}}, "cpu", f"argument 'reference': .*{NCCL_NEEDS}"),
+        (RING | {"compression": "bfloat16"}, "gpu", "NCCL has no bfloat16; .* or communication='ring'"),
+        (COMPILED, "gpu", COMPILED_NEEDS),
+        (COMPILED | {"xla": True}, "cpu", COMPILED_NEEDS),
+        (COMPILED | {"xla": True, "versus": {"xla": False}}, "gpu", f"'versus': .*{COMPILED_NEEDS}"),
+        ({"strategy": "mirrored", "compression": "bfloat16"}, "gpu", "bfloat16; .* or collective='compiled'"),
+        # What can be had.
+        (RING | {"communication": "nccl"}, "gpu", None),
+        (RING | {"compression": "bfloat16"}, "cpu", None),
+        (RING | {"compression": "bfloat16", "communication": "ring"}, "gpu", None),
+        (COMPILED | {"xla": True, "compression": "bfloat16"}, "gpu", None),
+        ({"strategy": "mirrored", "compression": "bfloat16"}, "cpu", None),
+    ],
+)
+def test_what_a_device_has_not_is_told_before_anything_runs(
+    kwargs: dict[str, Any], device: Device, message: str | None
+) -> None:
+    mark = pytest.mark.tfperf.with_args("mlp", replicas=[2], **kwargs).mark
+    if message is None:
+        assert sweep_spec(mark, "test_a.py::test_a", device).device == device
+        return
+    with pytest.raises(UsageError, match=message):
+        sweep_spec(mark, "test_a.py::test_a", device)
 
 
 def check(args: list[Any], kwargs: dict[str, Any]) -> None:

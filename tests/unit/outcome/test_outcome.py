@@ -38,9 +38,11 @@ def test_what_is_decided_is_as_ever() -> None:
 
 
 def test_the_first_baseline_is_not_refused_for_want_of_one() -> None:
-    saving = replace(STRICT, save=True)
+    saving = replace(STRICT, save=True, require_baseline=True)
     assert not fails(OPEN["no_baseline"], saving)
     assert not fails(OPEN["inconclusive"], saving)
+    assert fails(judged(floor=0.95, missing="none here"), saving), "a floor is missed"
+    assert fails(OPEN["no_baseline"], replace(saving, save=False))
 
 
 def test_a_floor_counts_when_saving_too() -> None:
@@ -55,7 +57,7 @@ def test_a_floor_counts_when_saving_too() -> None:
 
 def test_a_smoke_run_is_asked_nothing() -> None:
     smoke = judged(smoke="benchmarks are off")
-    assert not fails(smoke, replace(STRICT, smoke="benchmarks are off"))
+    assert not fails(smoke, replace(STRICT, require_baseline=True, smoke="benchmarks are off"))
 
 
 def test_a_test_that_the_other_revision_does_not_have_hides_nothing() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -14,7 +14,7 @@ from pytest_tfperf.comparison.tolerance import Support, supported_tolerance
 from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import BaselineError
 from pytest_tfperf.pacing import FEWEST_TO_SAVE, gate_rounds
-from pytest_tfperf.records.arm import SweepSpec
+from pytest_tfperf.records.arm import Sweep, SweepSpec
 from pytest_tfperf.records.baseline import BaselineEntry, Provenance
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.environment import Environment
@@ -117,11 +117,27 @@ class Saver:
         return Saved(name, file, asked, rounds, support)
 
 
+def refused_anyway(sweeps: Iterable[Sweep], config: PerfConfig) -> list[str]:
+    """Of what is to be saved: what will be refused whatever is measured, a sentence each, before minutes are spent."""
+    if not config.save or config.force_save:
+        return []
+    return [
+        f"{sweep.spec.test}[{replicas}] will not be saved: {reason}"
+        for sweep in sweeps
+        for replicas in sweep.replicas
+        if (reason := _slowdown(sweep.spec, replicas))
+    ]
+
+
+def _slowdown(spec: SweepSpec, replicas: int) -> str:
+    slowed = ", ".join(spec.slowed(replicas))
+    return f"its marker's slowdown makes steps longer on purpose ({slowed}); take it away first" if slowed else ""
+
+
 def _refusal(result: SweepResult, replicas: int, tolerance: float, smoke: str) -> str:
     """Why an arm is not fit to be a baseline; empty where it is."""
-    if slowed := result.sweep.spec.slowed(replicas):
-        return f"its marker's slowdown makes steps longer on purpose ({', '.join(slowed)}); take it away first"
-    return f"not measured in full: {smoke}" if smoke else why_unfit(result, replicas, tolerance)
+    reason = _slowdown(result.sweep.spec, replicas) or (f"not measured in full: {smoke}" if smoke else "")
+    return reason or why_unfit(result, replicas, tolerance)
 
 
 def _of_another_test(stored: Sequence[BaselineEntry], result: SweepResult) -> str:

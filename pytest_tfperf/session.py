@@ -42,7 +42,7 @@ from pytest_tfperf.report.document import SessionReport
 from pytest_tfperf.results import Results
 from pytest_tfperf.rounds import RunMaker, SweepMeasurer
 from pytest_tfperf.runs import Progress, RunMeasurer
-from pytest_tfperf.saving import Saved, Saver
+from pytest_tfperf.saving import Saved, Saver, refused_anyway
 from pytest_tfperf.telling import ArmReport, arm_report
 from pytest_tfperf.workloads.base import WorkloadDefinition
 
@@ -114,8 +114,12 @@ class PerfSession:
             self._time.put_off(self._lifetime.take_turn(kinds, cores, seconds=self.config.wait, say=say))
 
     def announce(self, history: History) -> None:
-        """Say how long what was planned will take; `history` is what earlier sessions here took."""
-        self._progress.line(str(self.duration.begin(self._sweeps.values(), history, self._stored)))
+        """Say how long what was planned will take, and what of it will be in vain; `history` is what earlier sessions
+        here took.
+        """
+        sweeps = self._sweeps.values()
+        for line in (str(self.duration.begin(sweeps, history, self._stored)), *refused_anyway(sweeps, self.config)):
+            self._progress.line(line)
 
     def took(self, history: History) -> dict[str, Any]:
         """The history with what this session took."""

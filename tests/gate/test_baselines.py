@@ -95,7 +95,10 @@ def test_a_session_of_another_speed_replaces_the_earlier_one(slow: Gate) -> None
 def test_what_a_marker_slows_down_is_not_saved(fresh: Gate) -> None:
     done = fresh.run("--tfperf-save", "--tfperf-rounds=1", extra=", slowdown={2: 1.5}")
     assert done.returncode == 1, done.stdout
-    assert "was not saved: its marker's slowdown makes steps longer on purpose (T(2) by 150 %)" in done.stdout
+    why = "its marker's slowdown makes steps longer on purpose (T(2) by 150 %); take it away first"
+    before, _, after = done.stdout.partition("round 1/1")
+    assert f"[2] will not be saved: {why}" in before, "before minutes are spent"
+    assert f"was not saved: {why}" in after
     assert "    The marker's slowdown makes steps longer on purpose: T(2) by 150 %." in done.stdout
     assert fresh.baseline_files == []
 

@@ -78,7 +78,7 @@ def test_000_remedied_alexnet(tfperf: Measured) -> None:
     tolerance=0.05, min_efficiency={2: 0.85, 4: 0.80, 8: 0.75},
 )  # fmt: skip
 def test_000_compiled_alexnet(tfperf: Measured) -> None:
-    """The whole step, its all-reduce included, as one XLA program. On two H200s it had an efficiency of 0.91."""
+    """The whole step, its all-reduce included, as one XLA program. On two H200s it has an efficiency of 0.90."""
     tfperf.check()
 
 

@@ -154,8 +154,11 @@ class WithBenchmark:
 
         A reference that is no item of its own gets an entry too, with the first arm of its sweep.
         """
+        # Where the arm cannot be measured there is nothing to see, and no warning that nothing was seen.
+        benchmark.skipped = True
 
         def write(report: ArmReport) -> None:
+            benchmark.skipped = False
             clock = request.node.stash[CLOCK]
             spec, result = report.result.sweep.spec, report.result
             if spec.test not in self._references and not result.sweep.is_own_reference(report.verdict.arm.replicas):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import inf
 from typing import Any, cast
 
@@ -10,7 +11,14 @@ import pytest
 
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.plan import check_hosts
-from pytest_tfperf.recipes import check_strategy, options_apart, recipe_of, reference_of, versus_of
+from pytest_tfperf.recipes import (
+    check_layouts,
+    check_recipe_device,
+    options_apart,
+    recipe_of,
+    reference_of,
+    versus_of,
+)
 from pytest_tfperf.records.arm import Device, Recipe, SweepSpec
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
@@ -27,8 +35,28 @@ def sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
     Raises:
         UsageError: an argument is missing, unknown or wrong; the message names the test and the argument.
     """
-    try:
+    with _in_marker_of(test):
         return _sweep_spec(marker, test, device)
+
+
+def check_device(spec: SweepSpec) -> None:
+    """See to it that what a spec asks for can be had on its device, which is known once the test's marks all are.
+
+    Raises:
+        UsageError: it cannot; the message is as those of `sweep_spec`.
+    """
+    with _in_marker_of(spec.test):
+        check_recipe_device(spec.recipe, spec.device)
+        check_recipe_device(spec.reference, spec.device, "reference")
+        if spec.versus:
+            check_recipe_device(spec.versus, spec.device, "versus")
+
+
+@contextmanager
+def _in_marker_of(test: str) -> Iterator[None]:
+    """Usage errors within name the test."""
+    try:
+        yield
     except UsageError as error:
         raise UsageError(f"{test}: @pytest.mark.tfperf: {error}") from None
 
@@ -45,10 +73,10 @@ def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
     recipe = recipe_of(workload, own["strategy"], given, replicas, others=_ARGUMENTS)
     reference = reference_of(recipe, own.get("reference", "single"))
     versus = versus_of(workload, recipe, own.get("versus"), replicas)
-    check_strategy(recipe, replicas, device)
-    check_strategy(reference, [1], device, "reference")
+    check_layouts(recipe, replicas)
+    check_layouts(reference, [1], "reference")
     if versus:
-        check_strategy(versus, replicas, device, "versus")
+        check_layouts(versus, replicas, "versus")
     if versus is None and "min_speedup" in own:
         raise UsageError("argument 'min_speedup' needs 'versus', the strategy that it is a ratio to")
     spec = SweepSpec(

@@ -37,7 +37,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--tfperf-require-baseline",
         action="store_true",
-        help="fail a test without a comparable baseline in this environment; not under --tfperf-save, which stores one",
+        help="fail a test without a comparable baseline in this environment; not what is saved, nor in a smoke run",
     )
     group.addoption(
         "--tfperf-strict",

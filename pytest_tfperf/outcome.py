@@ -28,8 +28,8 @@ def left_open(verdict: ArmVerdict, config: PerfConfig) -> str:
 
 
 def _fails_anyway(verdict: ArmVerdict, config: PerfConfig) -> bool:
-    # A test that the other revision does not have hides nothing: nothing can be asked of it. Nor can a baseline be of
-    # a smoke run, which judges nothing, or of the session that saves the first one.
+    # A test that the other revision does not have hides nothing: nothing can be asked of it. Nor is a baseline asked
+    # of a smoke run, which judges nothing, or of what is saved.
     is_new = bool(config.against) and verdict.baseline is None
     if config.require_baseline and not (verdict.metrics or is_new or config.smoke or config.save):
         return True

@@ -111,14 +111,20 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)  # What -m and -k deselect needs no devices.
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wrong = []
     for item in items:
         try:
+            if ARM in item.stash:  # only now, as a parameter set may have the mark gpu
+                markers.check_device(item.stash[ARM][0])
             reason = missing_gpus(item, item.stash[ARM][1] if ARM in item.stash else None)
         except UsageError as error:
-            raise pytest.UsageError(str(error)) from None
+            wrong.append(str(error))
+            continue
         reason = reason or missing_links(item)
         if reason:
             item.add_marker(pytest.mark.skip(reason=reason))
+    if wrong:
+        raise pytest.UsageError("\n".join(dict.fromkeys(wrong)))  # once for all replica counts of a test
     if config.option.tfperf_largest:
         others = other_than_largest(items)
         config.hook.pytest_deselected(items=[item for item in items if item in others])

@@ -11,11 +11,15 @@ from pytest_tfperf.records.arm import Device, Recipe, Scalar
 from pytest_tfperf.records.link import Link
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.strategies.base import DeviceBound, Strategy
+from pytest_tfperf.units import plural
 from pytest_tfperf.workloads import registry as workloads
 from pytest_tfperf.workloads.base import WorkloadDefinition
 from pytest_tfperf.workloads.settings import did_you_mean
 
 NETWORK = ("link", "hosts")
+_MOST = 1024
+"""Tasks, or replicas, of a job. All run on this machine, so a number beyond is a slip of the keyboard, and listing as
+many tasks might take hours."""
 
 
 def recipe_of(
@@ -72,18 +76,32 @@ def reference_of(recipe: Recipe, value: object) -> Recipe:
     return Recipe(strategy.name, options, recipe.workload_params)
 
 
-def check_strategy(recipe: Recipe, replicas: Iterable[int], device: Device, argument: str = "") -> None:
-    """See to it that its strategy can have so many replicas there; `argument` is where the marker has it, if not in
-    itself.
+def check_layouts(recipe: Recipe, replicas: Iterable[int], argument: str = "") -> None:
+    """See to it that its strategy can have so many replicas; `argument` is where the marker has it, if not in itself.
 
     Raises:
-        UsageError: it cannot, or not with these options.
+        UsageError: it cannot, or not with these options, or it would take more tasks or replicas than a machine runs.
     """
-    strategy = strategies.get(recipe.strategy)
     with _in_argument(argument):
         for count in replicas:
-            strategy.layout(count, recipe.strategy_options)
-        if isinstance(strategy, DeviceBound):
+            layout = strategies.get(recipe.strategy).layout(count, recipe.strategy_options)
+            needed = max(layout.workers + layout.ps, count)
+            if needed > _MOST:
+                raise UsageError(
+                    f"Strategy {recipe.strategy!r}: {plural(count, 'replica')} and {plural(layout.ps, 'server')} are "
+                    f"more than one machine runs; {_MOST} at most."
+                )
+
+
+def check_recipe_device(recipe: Recipe, device: Device, argument: str = "") -> None:
+    """See to it that its options can be had on that device; `argument` as in `check_layouts`.
+
+    Raises:
+        UsageError: they cannot, or not with a step that XLA compiles, or that it does not.
+    """
+    strategy = strategies.get(recipe.strategy)
+    if isinstance(strategy, DeviceBound):
+        with _in_argument(argument):
             strategy.check_device(recipe.strategy_options, device, xla=bool(recipe.workload_params.get("xla")))
 
 

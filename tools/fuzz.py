@@ -69,10 +69,10 @@ def marker_target() -> Target:
     import atheris
     import pytest
 
-    marker, errors = _rooms("", "marker errors")
+    marker, recipes, errors = _rooms("", "marker recipes errors")
     (strategies,) = _rooms("strategies", "registry")
     options = sorted({option for name in strategies.names() for option in strategies.get(name).options})
-    names = [*marker._NAMES, "batch_size", "xla", *options]
+    names = [*marker._ARGUMENTS, *recipes.NETWORK, "batch_size", "xla", *options]
     known = list(strategies.names())
 
     def read(data: bytes) -> None:
@@ -82,7 +82,8 @@ def marker_target() -> Target:
             kwargs |= {"strategy": given.PickValueInList(known), "replicas": [1, 2]}
         mark = pytest.mark.tfperf.with_args("mlp", **kwargs).mark
         with contextlib.suppress(errors.UsageError):
-            marker.sweep_spec(mark, "test_a.py::test_a", "cpu")
+            device = given.PickValueInList(["cpu", "gpu"])
+            marker.check_device(marker.sweep_spec(mark, "test_a.py::test_a", device))
 
     return read
 

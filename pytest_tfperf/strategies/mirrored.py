@@ -168,7 +168,8 @@ def _all_reduce(tensor: Any, replicas: int) -> Any:
     """The sum over all replicas, as an operation that XLA compiles into its own collective."""
     import tensorflow as tf
 
-    # XLA tells collectives apart by their place in the program, which is the same for all replicas.
+    # XLA tells collectives apart by their place in the program, which is the same for all replicas; one step's from the
+    # next one's nothing tells but their order, in which the variables of a replica put its steps.
     return tf.raw_ops.CollectiveReduceV2(
         input=tensor,
         group_size=replicas,

@@ -70,6 +70,7 @@ def test_a_fault_amid_the_timed_region_is_an_error_and_no_verdict(
     assert "amid the timed region" in done.stdout
     assert "worker:0: " in done.stdout
     assert "REGRESSED" not in done.stdout
+    assert "was not used at all" not in done.stdout, "a warning that says nothing of the fault"
     after = _contents(gate)
     assert set(after) == set(before)
     (broken,) = [path for path in after if "breaks" in path.name]

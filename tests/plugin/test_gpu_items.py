@@ -61,3 +61,42 @@ def test_a_multi_gpu_without_a_number_is_a_usage_error(
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*test_it*@pytest.mark.multi_gpu takes the number of GPUs*"])
+
+
+BY_SET = """
+import pytest
+
+@pytest.mark.parametrize("x", [1, pytest.param(2, marks=pytest.mark.gpu)])
+@pytest.mark.tfperf("mlp", strategy="{strategy}", replicas=[2, 4], {options})
+def test_of_sets(tfperf, x):
+    tfperf.check()
+
+def test_cpu():
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("strategy", "options", "wrong", "right"),
+    [
+        ("mirrored", "collective='compiled', xla=True", "x=1", "x=2"),
+        ("multi_worker_mirrored", "communication='nccl'", "x=1", "x=2"),
+        ("multi_worker_mirrored", "compression='bfloat16'", "x=2", "x=1"),
+    ],
+)
+def test_the_device_of_a_parameter_set_decides_what_it_may_ask_for(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, strategy: str, options: str, wrong: str, right: str
+) -> None:
+    machine_with(monkeypatch, 4)
+    pytester.makepyfile(BY_SET.format(strategy=strategy, options=options))
+    whole = pytester.runpytest("--collect-only", "-q")
+    assert whole.ret == pytest.ExitCode.USAGE_ERROR
+    (said,) = [line for line in whole.stderr.lines if line.startswith("ERROR: ")]
+    prefix = "ERROR: test_the_device_of_a_parameter_set_decides_what_it_may_ask_for.py::test_of_sets"
+    assert said.startswith(f"{prefix}[{wrong}]: @pytest.mark.tfperf: Strategy '{strategy}': ")
+    assert right not in said
+    assert "INTERNALERROR" not in whole.stdout.str() + whole.stderr.str()
+    assert pytester.runpytest("-k", "cpu").ret == pytest.ExitCode.OK, "what is not selected is not asked"
+    chosen = pytester.runpytest("--collect-only", "-q", "-k", f"2-{right[-1]} or 4-{right[-1]}")
+    assert chosen.ret == pytest.ExitCode.OK
+    chosen.stdout.fnmatch_lines(["2/5 tests collected*"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -83,6 +82,12 @@ def test_arguments_of_a_good_workload_and_strategy(strategy: str, kwargs: dict[s
         (RING | {"reference": {"steps_per_call": 0}}, "argument 'reference': Strategy 'single': steps_per_call is"),
         (RING | {"steps_per_call": 0}, "tfperf: Strategy 'multi_worker_mirrored': steps_per_call is 1 or more, not 0"),
         ({"strategy": "ps_sync", "reference": "ps_async", "ps": 0}, "tfperf: Strategy 'ps_sync' .* ps=0"),
+        (
+            {"strategy": "ps_async", "ps": 10**20},
+            "'ps_async': 1 replica and 10+ servers are more than one machine",
+        ),
+        (RING | {"replicas": [1, 2000]}, "'multi_worker_mirrored': 2000 replicas and 0 servers are more than one mac"),
+        ({"strategy": "mirrored", "replicas": 10**9}, "'mirrored': 1000000000 replicas .*; 1024 at most"),
         ({"strategy": "single", "versus": {1: 2}}, "1 is no name"),
         ({"strategy": "single", "versus": {"strategy": []}}, r"no strategy \[\]"),
     ],
@@ -121,20 +126,21 @@ def test_what_a_device_has_not_is_told_before_anything_runs(
     kwargs: dict[str, Any], device: Device, message: str | None
 ) -> None:
     mark = pytest.mark.tfperf.with_args("mlp", replicas=[2], **kwargs).mark
+    spec = sweep_spec(mark, "test_a.py::test_a", device)
     if message is None:
-        assert sweep_spec(mark, "test_a.py::test_a", device).device == device
+        marker.check_device(spec)
         return
     with pytest.raises(UsageError, match=message):
-        sweep_spec(mark, "test_a.py::test_a", device)
+        marker.check_device(spec)
 
 
 def check(args: list[Any], kwargs: dict[str, Any]) -> None:
     mark = pytest.mark.tfperf.with_args(*args, **kwargs).mark
-    try:
-        spec = sweep_spec(mark, "test_a.py::test_a", "cpu")
-    except UsageError as error:
-        assert str(error).startswith("test_a.py::test_a: @pytest.mark.tfperf: ")  # noqa: PT017
-    else:
-        assert spec.replicas
-        with suppress(UsageError):
-            hash(spec.recipe.strategy)
+    devices: tuple[Device, ...] = ("cpu", "gpu")
+    for device in devices:
+        try:
+            spec = sweep_spec(mark, "test_a.py::test_a", device)
+            assert spec.replicas
+            marker.check_device(spec)
+        except UsageError as error:
+            assert str(error).startswith("test_a.py::test_a: @pytest.mark.tfperf: ")  # noqa: PT017

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pytest_tfperf.errors import UsageError
@@ -11,6 +11,7 @@ from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.strategies.packing import Packing
 from pytest_tfperf.workloads import registry as workloads
 from pytest_tfperf.workloads.base import Optimizer, Workload
+from pytest_tfperf.workloads.building import parts_of
 from pytest_tfperf.workloads.layers import Network, state_variable
 from pytest_tfperf.workloads.registry import workload
 from tests.strategies.small_workloads import squared_error
@@ -50,6 +51,23 @@ def fixed_norm() -> Workload:
     return Workload(latest["model"], squared_error, (x, x[:, :3]), weight_decay=0.01)
 
 
+@workload("fixed_norm_by_replica", optimizer=Optimizer("momentum", 0.05))
+def fixed_norm_by_replica() -> Workload:
+    """Each of two replicas of one process trains on a half of its own, so that their moving averages differ."""
+    import numpy as np
+    import tensorflow as tf
+
+    whole = fixed_norm()
+    x = np.random.default_rng(2).normal(loc=[[[1.0]], [[3.0]]], size=(2, 16, 5)).astype("float32")
+
+    def batch() -> Any:
+        context = tf.distribute.get_replica_context()
+        replica = 0 if context is None else int(tf.get_static_value(context.replica_id_in_sync_group))
+        return tf.constant(x[replica]), tf.constant(x[replica, :, :3])
+
+    return Workload(whole.model, whole.loss, batch, weight_decay=0.01)
+
+
 def train_with_state(task: Task, *, steps: int, **options: Any) -> dict[str, Any] | None:
     """Losses, weights, moving averages and facts of one worker's training."""
     chosen, definition = strategies.get("ps_async"), workloads.get("fixed_norm")
@@ -72,15 +90,13 @@ def train_with_state(task: Task, *, steps: int, **options: Any) -> dict[str, Any
 
 
 def train_in_functions(
-    task: Task, *, strategy: str, steps: int, replicas: int | None = None, **options: Any
+    task: Task, *, strategy: str, steps: int, name: str = "fixed_norm", replicas: int | None = None, **options: Any
 ) -> dict[str, Any]:
-    """The same of a rank whose step XLA compiles; weights and moving averages as the model has them.
+    """The same of a rank whose step XLA compiles; weights and moving averages as the model has them, in each replica.
 
     There are as many replicas as ranks, where nothing else is said.
     """
-    import tensorflow as tf
-
-    chosen, definition = strategies.get(strategy), workloads.get("fixed_norm")
+    chosen, definition = strategies.get(strategy), workloads.get(name)
     params = {**workloads.resolve_params(definition, {}), "xla": True}
     replicas = replicas or len(task.cluster["worker"])
     step: Any = chosen.build(task, definition, params, strategies.resolve_options(chosen, options), "cpu", replicas)
@@ -91,13 +107,22 @@ def train_in_functions(
     model = latest["model"]
     found = {
         "losses": losses,
-        "weights": [tf.convert_to_tensor(variable).numpy() for variable in model.trainable_variables],
-        "state": [tf.convert_to_tensor(variable).numpy() for variable in model.state],
+        "weights": _in_each_replica(model.trainable_variables),
+        "state": _in_each_replica(model.state),
         "updates": step.updates(),
         "arguments": len(step.weights()),
     }
     step.close()
     return found
+
+
+def _in_each_replica(variables: Sequence[Any]) -> list[Any]:
+    """Arrays of all variables, of each of this process's replicas."""
+    import tensorflow as tf
+
+    strategy = getattr(parts_of(variables[0])[0], "distribute_strategy", None) or tf.distribute.get_strategy()
+    values = strategy.run(lambda: [tf.convert_to_tensor(variable) for variable in variables])
+    return [value.numpy() for each in values for value in strategy.experimental_local_results(each)]
 
 
 def pack_what_writes_in_a_condition(task: Task) -> str:

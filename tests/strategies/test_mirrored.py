@@ -27,6 +27,7 @@ def trained() -> dict[str, Any]:
         "list": run("linear_by_replica", pack_gradients=False),
         "five a call": run("linear_by_replica", params={"weight_decay": 0.5, "xla": True}, steps_per_call=5)
         | {"steps": STEPS // 5},
+        "in one variable": run("linear_by_replica", pack_variables=True, params={"weight_decay": 0.5, "xla": True}),
         "float16": run("linear_by_replica", compression="float16", params={"xla": True}),
         "rmsprop": run("linear_rmsprop_by_replica", params={"xla": True}),
         "keras": run("keras_dense", params={"xla": True}),
@@ -52,6 +53,18 @@ def test_two_replicas_are_one_process_with_both_batches(
     kernel, bias = train_by_hand(linear_data(None), rule, STEPS, decay=decay)
     np.testing.assert_allclose(trained[key]["after"][0], kernel, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(trained[key]["after"][1], bias, rtol=1e-3, atol=1e-4)
+
+
+def test_variables_packed_into_one_train_the_same(trained: dict[str, Any]) -> None:
+    (packed,) = trained["in one variable"]["after"]
+    kernel, bias = train_by_hand(linear_data(None), "momentum", STEPS, decay=0.5)
+    np.testing.assert_allclose(packed, [*kernel.ravel(), *bias.ravel()], rtol=1e-3, atol=1e-4)
+
+
+def test_a_call_of_several_steps_gives_the_last_ones_loss(trained: dict[str, Any]) -> None:
+    one_by_one = trained["packed"]["losses"]
+    assert trained["five a call"]["losses"] == pytest.approx(one_by_one[4::5], rel=1e-5)
+    assert one_by_one[4] != pytest.approx(one_by_one[0], rel=1e-2)
 
 
 def test_compressed_gradients_train_the_same_but_for_their_digits(trained: dict[str, Any]) -> None:

@@ -78,8 +78,8 @@ def test_updates_of_two_asynchronous_workers_are_all_counted() -> None:
         (1, {"strategy": "single"}),
         (2, {"strategy": "multi_worker_mirrored"}),
         (2, {"strategy": "multi_worker_mirrored", "steps_per_call": 3}),
-        (1, {"strategy": "mirrored", "replicas": 2}),
-        (1, {"strategy": "mirrored", "replicas": 2, "steps_per_call": 3}),
+        (1, {"strategy": "mirrored", "replicas": 2, "name": "fixed_norm_by_replica"}),
+        (1, {"strategy": "mirrored", "replicas": 2, "name": "fixed_norm_by_replica", "steps_per_call": 3}),
     ],
 )
 def test_a_compiled_step_takes_one_variable_for_many_and_trains_the_same(ranks: int, options: dict[str, Any]) -> None:
@@ -93,6 +93,10 @@ def test_a_compiled_step_takes_one_variable_for_many_and_trains_the_same(ranks: 
             for mine, theirs in zip(one[kind], other[kind], strict=True):
                 np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=1e-5)
         assert (one["state"][0] != 0).all()
+        if options["strategy"] == "mirrored":
+            for first, second in zip(one["weights"][::2], one["weights"][1::2], strict=True):
+                np.testing.assert_array_equal(first, second, err_msg="replicas have the same weights")
+            assert (one["state"][0] != one["state"][1]).all(), "and averages of their own"
         assert one["updates"] == other["updates"] == STEPS
         assert (one["arguments"], other["arguments"]) == (1, 4)
     assert whole[WORKERS[0]]["losses"][-1] < 0.8 * whole[WORKERS[0]]["losses"][0]

@@ -31,6 +31,17 @@ def test_the_reference_takes_options_that_it_has_too(packed: bool) -> None:
     assert reference(reference="independent", **ring).strategy_options == options
 
 
+@pytest.mark.parametrize("strategy", ["multi_worker_mirrored", "mirrored", "independent"])
+def test_what_a_recipe_is_held_against_takes_them_too(strategy: str) -> None:
+    given = {"strategy": strategy, "steps_per_call": 8, "pack_variables": True}
+    assert reference(**given).strategy_options == {"pack_variables": True, "steps_per_call": 8}
+    for other in ("multi_worker_mirrored", "mirrored", "independent"):
+        if other != strategy:
+            versus = spec(**given, versus=other).versus
+            assert versus is not None
+            assert (versus.strategy_options["steps_per_call"], versus.strategy_options["pack_variables"]) == (8, True)
+
+
 def test_a_reference_without_such_options_has_its_defaults() -> None:
     assert reference(strategy="ps_async", ps=2).strategy_options == DEFAULTS
 

@@ -61,6 +61,8 @@ class Stored:
     tolerance: float
     alike: tuple[BaselineEntry, ...] = ()
     """Where there is none: the same measured in other environments, or with another number of replicas."""
+    kin: tuple[BaselineEntry, ...] = ()
+    """Where there are none of these either: the workload under other strategies or options, the nearest first."""
 
 
 def stored_of(
@@ -85,8 +87,30 @@ def stored_of(
     def distance(entry: BaselineEntry) -> float:
         return abs(log(entry.replicas / replicas))
 
-    nearest = min(map(distance, alike), default=0.0)
+    if not alike:
+        return Stored(None, tolerance, kin=_kin(store, environment, replicas, definition))
+    nearest = min(map(distance, alike))
     return Stored(None, tolerance, tuple(each for each in alike if distance(each) == nearest))
+
+
+def _kin(
+    store: BaselineStore, environment: Environment, replicas: int, definition: Mapping[str, Scalar]
+) -> tuple[BaselineEntry, ...]:
+    """Entries of the workload on that kind of device with one parameter of its own different at most: those of this
+    environment first, then those with the fewest differences, then with the nearest number of replicas.
+    """
+    ours = {name: value for name, value in definition.items() if name.startswith("workload.")}
+    device, here = definition.get("device"), environment.name
+
+    def nearness(entry: BaselineEntry) -> tuple[bool, int, float]:
+        theirs = {name: value for name, value in entry.definition.items() if name.startswith("workload.")}
+        different = sum(theirs.get(name) != value for name, value in ours.items()) + len(theirs.keys() - ours.keys())
+        return entry.environment.name != here, different, abs(log(entry.replicas / replicas))
+
+    entries = store.of_workload(str(definition["workload"]))
+    found = [(nearness(entry), entry) for entry in entries if entry.definition.get("device") == device]
+    near = [each for each in found if each[0][1] <= 1]
+    return tuple(entry for _, entry in sorted(near, key=lambda each: each[0]))
 
 
 def _definition(entry: BaselineEntry) -> dict[str, Scalar]:

@@ -53,8 +53,8 @@ def forecast(
     """Say how long the sweeps will take, from the moment of asking.
 
     A run takes what it took in the last session here; else what it took when the baseline was saved; else what one that
-    is alike took; else a guess. The rounds are as many as last time, else as many as a gate on unchanged code is
-    expected to need, else all.
+    is alike took; else, as a guess, what one of the workload under another strategy took; else a guess of nothing. The
+    rounds are as many as last time, else as many as a gate on unchanged code is expected to need, else all.
     """
     count, unknown = 0, 0
     expected = most = fewest = _beside_runs(history, config)
@@ -72,7 +72,7 @@ def forecast(
             runs = last.get(arm.label) or max(rounds[replicas] for replicas in needed_by)
             times = _before(before, arm, config) or _saved(sweep, arm, known, config.measurement)
             guessed |= times is None
-            first, later = times or _guess(sweep.spec, arm, config)
+            first, later = times or _of_kin(sweep, arm, known, config.measurement) or _guess(sweep.spec, arm, config)
             if config.against and arm.role != "versus":  # the other revision takes its turns
                 first, later = 2 * first, 2 * later
             expected += first + (runs - 1) * later
@@ -149,6 +149,24 @@ def _saved(
         if seen:
             return median(first for first, _ in seen), median(later for _, later in seen)
     return None
+
+
+def _of_kin(
+    sweep: Sweep, arm: Arm, known: Mapping[int, Stored], policy: MeasurementPolicy
+) -> tuple[float, float] | None:
+    """What a run of the workload took under the nearest strategy that a baseline was saved of, the arm's own first.
+
+    Among the baselines of two processors and a machine with two GPUs all such sessions are within a fifth of what they
+    took, and guesses of nothing within a half (`benchmarks/first_guess.py`).
+    """
+    spec = sweep.spec
+    kin = [entry for replicas, stored in known.items() if arm in sweep.arms_of(replicas) for entry in stored.kin]
+    if arm.is_reference:
+        kin = [entry for entry in kin if entry.definition.get("reference") == spec.reference.strategy]
+    else:
+        kin.sort(key=lambda entry: entry.strategy != spec.recipe_of(arm).strategy)
+    times = (_run_of(entry.latest, arm, policy) for entry in kin)
+    return next((seconds for seconds in times if seconds is not None), None)
 
 
 def _run_of(session: BaselineSession, arm: Arm, policy: MeasurementPolicy) -> tuple[float, float] | None:

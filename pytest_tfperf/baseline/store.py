@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 
 from pytest_tfperf.baseline.codec import MAX_CHARACTERS, Data, Document, FileProblem, check_effort, parse
@@ -37,6 +38,10 @@ class SavedFile:
         return f"{self.path} ({self.note})" if self.note else str(self.path)
 
 
+_LOOKED_AT = 50
+"""Baselines of one workload; more would take longer to go through, for each arm, than what they tell is worth."""
+
+
 class BaselineStore:
     """Baseline files under one root folder. Every method raises BaselineError, and nothing else, for a bad file."""
 
@@ -45,6 +50,7 @@ class BaselineStore:
         self._reader = Reader()
         self._paths: dict[tuple[str, str], Path] = {}
         """Where files were found to be that were read, by folder and name; what is written is followed anew."""
+        self._of_workload: dict[str, list[BaselineEntry]] = {}
 
     def find(self, environment: Environment, name: str, replicas: int) -> BaselineEntry | None:
         """Look up the sessions of one arm; None where there is none. Never writes.
@@ -87,6 +93,21 @@ class BaselineStore:
                 file = self._reader.file(self.inside(self.root / folder / f"{name}.yaml"))
                 found += file.entries.values() if file else ()
         return found
+
+    def of_workload(self, workload: str) -> list[BaselineEntry]:
+        """The same of a workload's baselines, whatever their strategy, of `_LOOKED_AT` names at most.
+
+        Read once, for who looks around again.
+        """
+        if workload not in self._of_workload:
+            _check_component(workload, "workload")
+            try:
+                names = {path.stem for path in self.root.glob(f"*/{escape(workload)}-*.yaml")}
+            except OSError:
+                names = set()
+            entries = [entry for name in sorted(names)[:_LOOKED_AT] for entry in self.every(name)]
+            self._of_workload[workload] = [entry for entry in entries if entry.workload == workload]
+        return self._of_workload[workload]
 
     def save(
         self,

@@ -181,6 +181,56 @@ def store(tmp_path: Path) -> BaselineStore:
     return store
 
 
+def kin(strategy: str, seconds: tuple[float, float], reference: str = "single") -> BaselineEntry:
+    entry = replace(alike(4, seconds), strategy=strategy)
+    return replace(entry, definition={**entry.definition, "reference": reference})
+
+
+def test_where_nothing_is_alike_the_workload_under_another_strategy_is_a_guess() -> None:
+    near, own = kin("tower", (5.0, 9.0)), kin("multi_worker_mirrored", (6.0, 11.0))
+    sweep = Sweep(replace(SPEC, replicas=(4,)), (4,))
+
+    def told(*others: BaselineEntry) -> Any:
+        return forecast([sweep], CONFIG, {}, lambda spec, replicas: Stored(None, 0.03, kin=others))
+
+    # T(1) is that of the nearest, T(4) that of the nearest of its own strategy.
+    assert told(near, own).expected == pytest.approx(8.0 + 5 * (5.0 + 11.0))
+    assert told(near).expected == pytest.approx(8.0 + 5 * (5.0 + 9.0))
+    assert told(near).unknown == 1
+    # Another reference is no T(1): that is guessed.
+    other = told(kin("tower", (5.0, 9.0), reference="tower")).expected
+    assert other == pytest.approx(8.0 + 5 * 9.0 + (forecast([sweep], CONFIG, {}, unknown).expected - 8.0) / 2, rel=0.1)
+
+
+def test_kin_are_of_this_kind_of_device_and_nearly_these_parameters(tmp_path: Path) -> None:
+    store = BaselineStore(tmp_path)
+    asked: dict[str, Scalar] = {
+        "workload": HERE.workload, "strategy": "mirrored", "device": "cpu", "reference": "single"
+    }  # fmt: skip
+    params: dict[str, Scalar] = {"workload.batch_size": 8, "workload.hidden": 64}
+
+    def saved(strategy: str, processor: str, replicas: int, **changes: Scalar) -> None:
+        entry = on(processor, replicas)
+        definition: dict[str, Scalar] = {"device": "cpu", "reference": "single", **params}
+        definition |= {key.replace("__", "."): value for key, value in changes.items()}
+        store.save([replace(entry, strategy=strategy, variant=None, definition=definition)])
+
+    saved("tower", "another", 4)
+    saved("tower", "ours", 4, workload__hidden=128)
+    saved("ps_async", "ours", 8)
+    saved("ps_sync", "ours", 2, device="gpu")
+    saved("independent", "ours", 4, workload__hidden=128, workload__batch_size=9)
+    here = on("ours", 4).environment
+    name = f"{HERE.workload}-mirrored"
+    known = stored_of(store, here, name, 4, {**asked, **params}, 0.03)
+    found = [(entry.strategy, entry.hard["cpu_model"]) for entry in known.kin]
+    assert found == [("ps_async", "ours"), ("tower", "ours"), ("tower", "another")]
+    assert (known.entry, known.alike) == (None, ())
+    # What was saved meanwhile changes nothing: they are looked for once.
+    saved("parameter_server", "ours", 4)
+    assert stored_of(store, here, name, 4, {**asked, **params}, 0.03).kin == known.kin
+
+
 @pytest.mark.parametrize(("asked", "found"), [(2, {2}), (3, {2}), (4, {2, 8}), (6, {8}), (16, {8})])
 def test_the_nearest_count_of_any_environment_is_alike(store: BaselineStore, asked: int, found: set[int]) -> None:
     known = stored_of(store, HERE.environment, HERE.name, asked, {**ASKED, "cores_per_rank": 3}, 0.03)

@@ -5,14 +5,14 @@ Or one target alone:
     python -m tools.fuzz TARGET [--seconds 180] [--corpus FOLDER]
 
 Needs the extra `fuzz`. Each target says what must hold for any input; whatever else is raised ends the run with the
-input in a file `crash-*`. The inputs that reach new code are kept in the corpus, and are where the next run begins.
+input in a file `crash-*`. A target imports what it reads with only when it is made, so that this is instrumented. The
+inputs that reach new code are kept in the corpus, and are where the next run begins.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import json
 import os
 import socket
@@ -29,7 +29,7 @@ _LONGEST = {"report": 65_536}
 
 def baseline_target() -> Target:
     """A baseline is read alike by the quick reader and the parser, or refused with a FileProblem."""
-    codec, plain, validation, migrations, writer = _rooms("baseline", "codec plain validation migrations writer")
+    from pytest_tfperf.baseline import codec, migrations, plain, validation, writer
 
     def read(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
@@ -50,9 +50,9 @@ def baseline_target() -> Target:
 
 def report_target() -> Target:
     """A report is read or refused with a ReportError; what is read can be written, shown and compared."""
-    (json_file, markdown) = _rooms("report", "json_file markdown")
-    (sides,) = _rooms("command", "sides")
-    (errors,) = _rooms("", "errors")
+    from pytest_tfperf import errors
+    from pytest_tfperf.command import sides
+    from pytest_tfperf.report import json_file, markdown
 
     def read(data: bytes) -> None:
         with contextlib.suppress(errors.ReportError):
@@ -69,8 +69,9 @@ def marker_target() -> Target:
     import atheris
     import pytest
 
-    marker, recipes, errors = _rooms("", "marker recipes errors")
-    (strategies,) = _rooms("strategies", "registry")
+    from pytest_tfperf import errors, marker, recipes
+    from pytest_tfperf.strategies import registry as strategies
+
     options = sorted({option for name in strategies.names() for option in strategies.get(name).options})
     names = [*marker._ARGUMENTS, *recipes.NETWORK, "batch_size", "xla", *options]
     known = list(strategies.names())
@@ -92,7 +93,8 @@ def protocol_target() -> Target:
     """Lines from the other side of --tfperf-against are messages or a ProtocolError, and never wait."""
     import atheris
 
-    (protocol,) = _rooms("against", "protocol")
+    from pytest_tfperf.against import protocol
+
     offer = protocol.as_message(protocol.Offer(1, "/x", {"a.py::b": protocol.TestOffer({"x": 1}, (1, 2), "cpu", 60.0)}))
     measurement = protocol.as_message(protocol.Measurement(10.0, 0.1))
 
@@ -158,11 +160,6 @@ TARGETS = {
     "marker": marker_target,
     "protocol": protocol_target,
 }
-
-
-def _rooms(folder: str, names: str) -> list[Any]:
-    parts = ["pytest_tfperf", *filter(None, [folder])]
-    return [importlib.import_module(".".join([*parts, name])) for name in names.split()]
 
 
 def seeds(target: str) -> Iterable[bytes]:

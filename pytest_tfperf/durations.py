@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from math import log
 from statistics import median
 from typing import Any
@@ -11,15 +12,16 @@ from typing import Any
 from pytest_tfperf.baseline.store import BaselineStore
 from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.pacing import planned_rounds
-from pytest_tfperf.records.arm import Scalar
+from pytest_tfperf.records.arm import Scalar, SweepSpec
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.sweep import CORES_PER_RANK, SweepResult
 
 History = Mapping[str, Any]
-"""What earlier sessions took on this machine, as JSON has it. By test: ``runs``, by the arm's label the seconds of the
-first run and of a later one; and ``rounds``, by what `kind_of` says, how many runs each arm had. Under ``""``: what a
-session takes besides its runs."""
+"""What earlier sessions took on this machine, as JSON has it. By test: ``of``, what tells its settings from others;
+``runs``, by the arm's label the seconds of the first run and of a later one, and the windows' length; and ``rounds``,
+by what `kind_of` says, how many runs each arm had. Under ``""``: what a session takes besides its runs.
+"""
 
 
 def sound(found: object) -> dict[str, Any]:
@@ -39,7 +41,7 @@ def sound(found: object) -> dict[str, Any]:
             kind: {label: count for label, count in _items(counts) if isinstance(count, int) and _is_number(count, 1.0)}
             for kind, counts in _items(parts.get("rounds"))
         }
-        history[test] = {"runs": runs, "rounds": rounds}
+        history[test] = {"of": str(parts.get("of")), "runs": runs, "rounds": rounds}
     return history
 
 
@@ -121,7 +123,7 @@ def updated(history: History, results: Mapping[str, SweepResult], config: PerfCo
     """The history with a session's results; `took` is what the whole session took, in seconds."""
     found, in_runs = dict(history), 0.0
     for test, result in results.items():
-        before = found.get(test, {})
+        before = known_of(found, result.sweep.spec)
         runs, counts = dict(before.get("runs", {})), {}
         for arm, measured in result.results.items():
             seconds = [run.seconds for run in measured.runs]
@@ -131,9 +133,23 @@ def updated(history: History, results: Mapping[str, SweepResult], config: PerfCo
                 runs[arm.label] = [round(seconds[0], 2), round(median(seconds[1:] or seconds), 2), window_of(config)]
                 counts[arm.label] = len(seconds)
         kind = kind_of(config, planned_rounds(config, result.sweep.spec))
-        found[test] = {"runs": runs, "rounds": {**before.get("rounds", {}), kind: counts}}
+        of, rounds = settings_of(result.sweep.spec), {**before.get("rounds", {}), kind: counts}
+        found[test] = {"of": of, "runs": runs, "rounds": rounds}
     found[""] = {**found.get("", {}), kind_of(config, 0): round(max(0.0, took - in_runs), 2)}
     return found
+
+
+def settings_of(spec: SweepSpec) -> str:
+    """What a test measures, shortened to what tells it from what it measured before its settings were changed."""
+    versus = spec.versus and {"strategy": spec.versus.strategy, **spec.versus.definition}
+    settings = [spec.workload, spec.strategy, sorted(spec.definition.items()), sorted((versus or {}).items())]
+    return sha256(repr(settings).encode()).hexdigest()[:16]
+
+
+def known_of(history: History, spec: SweepSpec) -> Mapping[str, Any]:
+    """What a history has of a test as it is now; empty where it has nothing, or measured something else."""
+    known: Mapping[str, Any] = history.get(spec.test, {})
+    return known if known.get("of") == settings_of(spec) else {}
 
 
 def kind_of(config: PerfConfig, planned: int) -> str:

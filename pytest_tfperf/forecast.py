@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_tfperf.comparison.outlook import rounds_to_decide
 from pytest_tfperf.config import MeasurementPolicy, PerfConfig
-from pytest_tfperf.durations import History, Stored, kind_of, updated, window_of
+from pytest_tfperf.durations import History, Stored, kind_of, known_of, updated, window_of
 from pytest_tfperf.measurement.clock import Clock
 from pytest_tfperf.pacing import FEWEST, FEWEST_TO_SAVE, planned_rounds
 from pytest_tfperf.plan import layout_of
@@ -44,7 +44,8 @@ class Forecast:
 
 def in_steps(seconds: float) -> str:
     """A duration in steps of five seconds from half a minute on: more would claim too much."""
-    return format_seconds(max(1, round(seconds)) if seconds < 30 else 5 * round(seconds / 5))
+    whole = max(1, round(seconds)) if seconds < 30 else 5 * round(seconds / 5)
+    return f"{whole} s" if whole < 120 else format_seconds(whole)
 
 
 def forecast(
@@ -64,7 +65,7 @@ def forecast(
         at_least = min(planned, FEWEST_TO_SAVE if config.save else FEWEST)
         known = {replicas: stored(sweep.spec, replicas) for replicas in sweep.replicas}
         rounds = {replicas: _rounds(sweep, replicas, planned, config, known[replicas]) for replicas in sweep.replicas}
-        before = history.get(sweep.spec.test, {})
+        before = known_of(history, sweep.spec)
         last = before.get("rounds", {}).get(kind_of(config, planned), {})
         guessed = False
         for arm in dict.fromkeys(sweep.arms):

@@ -20,6 +20,8 @@ from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.units import plural
 
+_SAVE_AGAIN = "--tfperf-save replaces it, and variant='...' in the marker keeps both"
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -120,6 +122,7 @@ class Judge:
             missing=held.missing,
             against=held.runs,
             held_against="the baseline" if result.opponent is None else str(result.opponent.revision),
+            remedy=_SAVE_AGAIN if result.opponent is None else "",
             floors=_floors(stored.limits, spec, replicas),
             tolerance=self._tolerance(stored.limits, spec, replicas),
             policy=self._config.comparison,

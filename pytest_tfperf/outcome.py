@@ -23,7 +23,7 @@ def left_open(verdict: ArmVerdict, config: PerfConfig) -> str:
         return ""
     if config.save:
         unsure = any(floor.verdict is not Verdict.UNCHANGED for floor in verdict.floors)
-        return "a floor that is not surely met" if unsure else ""
+        return "floor not surely met" if unsure else ""
     return str(verdict.verdict) if verdict.verdict in _NOT_DECIDED else ""
 
 

@@ -35,6 +35,8 @@ __all__ = ["tf_cluster", "tfperf", "tfperf_replicas"]
 
 _DURATIONS = "tfperf/durations"
 """Key of pytest's cache, which is of this machine."""
+_SHOWN = 3
+"""Tests named in one line."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -124,6 +126,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if reason:
             item.add_marker(pytest.mark.skip(reason=reason))
     if wrong:
+        items.clear()  # pytest goes on to say how long they would take
         raise pytest.UsageError("\n".join(dict.fromkeys(wrong)))  # once for all replica counts of a test
     if config.option.tfperf_largest:
         others = other_than_largest(items)
@@ -219,6 +222,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line(tally(view.verdict for view in perf.results.views))
     if perf.results.left_open:
         terminalreporter.write_line(f"--tfperf-strict would fail {tally(perf.results.left_open)}", yellow=True)
+    if left := [case.id for case in perf.cases if case.outcome == "not run"]:
+        shown = ", ".join(left[:_SHOWN]) + (f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else "")
+        terminalreporter.write_line(f"not run, or not to the end: {shown}", yellow=True)
     if str(perf.duration):
         terminalreporter.write_line(str(perf.duration))
     for saved in perf.saved:

@@ -67,7 +67,11 @@ class Saved:
         if self.support.rounds_needed is not None:
             return f"about {plural(self.support.rounds_needed, 'round')} would do"
         if self.support.sessions_differ:
-            return "no number of rounds would do, as the sessions differ too much among themselves: widen the tolerance"
+            more = "save one more, as two say little of how they differ, or " if self.support.sessions == 2 else ""
+            return (
+                f"no number of rounds would do, as the sessions differ too much among themselves: {more}widen the "
+                "tolerance"
+            )
         return "no number of rounds would do against so few saved runs: save more sessions, or widen the tolerance"
 
 
@@ -118,11 +122,16 @@ class Saver:
 
 
 def refused_anyway(sweeps: Iterable[Sweep], config: PerfConfig) -> list[str]:
-    """Of what is to be saved: what will be refused whatever is measured, a sentence each, before minutes are spent."""
-    if not config.save or config.force_save:
+    """Of what is to be saved: what will be refused whatever is measured, a sentence each, before minutes are spent; and
+    what would be, and is saved by force.
+    """
+    if not config.save:
         return []
+    if config.smoke:
+        return [f"nothing will be saved: {_unmeasured(config.smoke)}"]
+    said = "will be saved by force, although" if config.force_save else "will not be saved:"
     return [
-        f"{sweep.spec.test}[{replicas}] will not be saved: {reason}"
+        f"{sweep.spec.test}[{replicas}] {said} {reason}"
         for sweep in sweeps
         for replicas in sweep.replicas
         if (reason := _slowdown(sweep.spec, replicas))
@@ -134,9 +143,13 @@ def _slowdown(spec: SweepSpec, replicas: int) -> str:
     return f"its marker's slowdown makes steps longer on purpose ({slowed}); take it away first" if slowed else ""
 
 
+def _unmeasured(smoke: str) -> str:
+    return f"not measured in full: {smoke}"
+
+
 def _refusal(result: SweepResult, replicas: int, tolerance: float, smoke: str) -> str:
     """Why an arm is not fit to be a baseline; empty where it is."""
-    reason = _slowdown(result.sweep.spec, replicas) or (f"not measured in full: {smoke}" if smoke else "")
+    reason = _slowdown(result.sweep.spec, replicas) or (_unmeasured(smoke) if smoke else "")
     return reason or why_unfit(result, replicas, tolerance)
 
 

@@ -63,12 +63,18 @@ def arm_report(decision: Decision, result: SweepResult, config: PerfConfig, node
         + (f" --tfperf-against {config.against}" if then.opponent else ""),
         against=then.opponent.revision if then.opponent else None,
         strict=left_open(verdict, config) if config.strict else "",
+        variant=then.sweep.spec.variant,
     )
     return ArmReport(result, verdict, judgement(verdict, view, changes), suspect)
 
 
 def rounds_to_rerun(verdict: ArmVerdict, planned: int) -> int:
-    """As many as would decide what is left open, if known and more than `planned`; twice `planned` otherwise."""
+    """As many as would decide what is left open, if known and more than `planned`; twice `planned` otherwise.
+
+    `planned` where there is nothing to compare with: more rounds would not help.
+    """
+    if verdict.verdict in (Verdict.NO_BASELINE, Verdict.INCOMPARABLE):
+        return planned
     needed = [
         metric.comparison.rounds_needed or 0
         for metric in verdict.metrics

@@ -134,7 +134,7 @@ def _drop_stale(replicas: dict[Key, Value], stored: BaselineFile, entry: Baselin
         return f"the definition changed ({facts})"
     return (
         f"the definition changed ({facts}), so the measurements of the other replica counts were removed: "
-        f"{', '.join(dropped)}; save those again"
+        f"{', '.join(dropped)}; save those too"
     )
 
 

@@ -181,11 +181,10 @@ def _view(pair: Pair, verdict: ArmVerdict) -> ArmView:
         rounds=rounds,
         seconds=0.0,
         command="",
+        variant=here.variant,
     )
     footer = (
         f"{plural(rounds, 'round')} of {here.provenance.date}, against {plural(stored, 'round')} of "
         f"{plural(len(there.sessions), 'session')}"
     )
-    # Variants of one workload look the same otherwise, and a report may hold many.
-    title = f"{view.title}, variant {here.variant}" if here.variant else view.title
-    return replace(view, title=title, before="A", footer=footer)
+    return replace(view, before="A", footer=footer)

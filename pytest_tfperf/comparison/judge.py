@@ -39,6 +39,7 @@ def judge_arm(
     hypotheses: int,
     against: PairedRuns | None = None,
     held_against: str = "the baseline",
+    remedy: str = "",
     versus: str = "",
     own_reference: bool = False,
     disturbed: Sequence[str] = (),
@@ -54,6 +55,7 @@ def judge_arm(
         hypotheses: figures and floors that the whole session judges, see `hypotheses_of`.
         against: runs of another revision in the same rounds; they are judged instead of the baseline's own.
         held_against: what `baseline` is, for the reader.
+        remedy: what to do where it measured something else.
         versus: what S(N) is the ratio to, for the reader.
         own_reference: True where T(N) is T(1), so that E(N) is not judged.
         disturbed: why runs among these cannot be trusted; nothing is decided then.
@@ -82,7 +84,7 @@ def judge_arm(
     elif known is None:
         verdict = Verdict.INCOMPARABLE
         different = [f"{key} was {before}, is {now}" for key, before, now in changes]
-        reasons.append(f"{held_against} measured something else: " + "; ".join(different))
+        reasons.append(f"{held_against} measured something else: " + "; ".join([*different, *filter(None, [remedy])]))
     else:
 
         def of(these: PairedRuns, others: PairedRuns | None) -> tuple[MetricVerdict, ...]:
@@ -158,7 +160,8 @@ def _why_undecided(comparison: Comparison, tolerance: float) -> str:
     allowed = format_percent(tolerance)
     text = f"{label}: a loss of up to {loss} cannot be ruled out at this noise (tolerance {allowed}); "
     if comparison.rounds_needed is not None and comparison.rounds_needed <= comparison.difference.runs:
-        return text + "a loss as large as it looks would be certain after more rounds"
+        looks = format_percent(max(0.0, 1 - comparison.change.value))
+        return text + f"it looks {looks} slower, which more rounds would make certain, or a baseline of more"
     if comparison.rounds_needed is not None:
         return text + f"about {plural(comparison.rounds_needed, 'round')} would decide"
     if comparison.difference.between > comparison.difference.within:

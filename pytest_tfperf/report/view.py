@@ -87,6 +87,7 @@ def arm_view(
     findings: Sequence[str] = (),
     planned: int | None = None,
     strict: str = "",
+    variant: str | None = None,
 ) -> ArmView:
     """Make the view; `seconds` is what the sweep took until it was decided, `command` reruns just this arm.
 
@@ -107,9 +108,10 @@ def arm_view(
         since = _since(verdict.baseline) if against is None else str(against)
         notes.append(f"Since {since}: {_changes(soft_changes)}.")
     versus = f", against {against}" if against is not None else ""
+    named = f", variant {variant}" if variant else ""  # variants of one workload look the same otherwise
     compared = bool(verdict.metrics)
     return ArmView(
-        title=f"{arm.workload} / {arm.strategy} / {count}{devices}{versus}",
+        title=f"{arm.workload} / {arm.strategy} / {count}{devices}{named}{versus}",
         verdict=verdict.verdict,
         rows=_rows(verdict),
         notes=tuple(note for note in notes if note),

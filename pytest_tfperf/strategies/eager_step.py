@@ -13,6 +13,9 @@ from pytest_tfperf.strategies.optimizers import FusedUpdates
 from pytest_tfperf.strategies.packing import Packing
 from pytest_tfperf.workloads.building import Built
 
+_MOST_STEPS = 1024
+"""In a call. What calls cost is saved by a tenth as many."""
+
 
 def gradient_function(
     built: Built,
@@ -80,11 +83,16 @@ def steps_per_call(strategy: str, options: Mapping[str, Scalar]) -> int:
     """The option of that name.
 
     Raises:
-        UsageError: it is below 1.
+        UsageError: it is below 1, or more than anybody waits to see traced.
     """
     steps = cast("int", options.get("steps_per_call", 1))
     if steps < 1:
         raise UsageError(f"Strategy {strategy!r}: steps_per_call is 1 or more, not {steps}.")
+    if steps > _MOST_STEPS:
+        raise UsageError(
+            f"Strategy {strategy!r}: steps_per_call is {_MOST_STEPS} at most, not {steps}, as each step is traced "
+            "into the function anew."
+        )
     return steps
 
 

@@ -64,10 +64,15 @@ class Mirrored:
 
     def check_device(self, options: Mapping[str, Scalar], device: Device, *, xla: bool) -> None:
         compiled = options["collective"] == "compiled"
-        if compiled and not (device == "gpu" and xla):
+        if compiled and device != "gpu":
             raise UsageError(
-                f"Strategy {self.name!r}: collective='compiled' needs xla=True and GPUs, as a test marked gpu has: XLA "
-                "has no collectives for CPU devices in TensorFlow. Or leave it at 'between'."
+                f"Strategy {self.name!r}: collective='compiled' needs GPUs, as a test marked gpu has, and xla=True: "
+                "XLA has no collectives for CPU devices in TensorFlow. Or leave it at 'between'."
+            )
+        if compiled and not xla:
+            raise UsageError(
+                f"Strategy {self.name!r}: collective='compiled' needs xla=True, as the all-reduce is to be in the step "
+                "that XLA compiles. Or leave it at 'between'."
             )
         if device == "gpu" and not compiled:
             check_nccl(self.name, str(options["compression"]), "collective='compiled'")

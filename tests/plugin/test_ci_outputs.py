@@ -120,3 +120,11 @@ def test_a_session_that_a_test_starts_knows_nothing_of_the_job_around_it(monkeyp
     assert [name for name in made if name.startswith(("GITHUB_", "PYTEST_"))] == ["GITHUB_ACTIONS"]
     assert made["TF_SOMETHING"] == "1"
     assert made["PYTHONPATH"].startswith(f"/folder:{Path(__file__).parents[1] / 'gate'}")
+
+
+def test_what_was_not_run_is_named_at_the_end(canned: Canned) -> None:
+    done = canned.gate(suite("regressed", "unchanged", "improved", "inconclusive", "no_baseline"), "-x")
+    names = ("unchanged", "improved", "inconclusive")
+    listed = ", ".join(f"test_suite.py::test_{name}[[]2]" for name in names)
+    done.stdout.fnmatch_lines(["1 regressed", f"not run, or not to the end: {listed} and 1 more", "took *"])
+    assert "not run" not in canned.gate(suite("regressed", "unchanged")).stdout.str()

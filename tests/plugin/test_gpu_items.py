@@ -89,12 +89,13 @@ def test_the_device_of_a_parameter_set_decides_what_it_may_ask_for(
 ) -> None:
     machine_with(monkeypatch, 4)
     pytester.makepyfile(BY_SET.format(strategy=strategy, options=options))
-    whole = pytester.runpytest("--collect-only", "-q")
+    whole = pytester.runpytest("-q")
     assert whole.ret == pytest.ExitCode.USAGE_ERROR
     (said,) = [line for line in whole.stderr.lines if line.startswith("ERROR: ")]
     prefix = "ERROR: test_the_device_of_a_parameter_set_decides_what_it_may_ask_for.py::test_of_sets"
     assert said.startswith(f"{prefix}[{wrong}]: @pytest.mark.tfperf: Strategy '{strategy}': ")
     assert right not in said
+    assert "tfperf: " not in whole.stdout.str(), "how long it would take is not said"
     assert "INTERNALERROR" not in whole.stdout.str() + whole.stderr.str()
     assert pytester.runpytest("-k", "cpu").ret == pytest.ExitCode.OK, "what is not selected is not asked"
     chosen = pytester.runpytest("--collect-only", "-q", "-k", f"2-{right[-1]} or 4-{right[-1]}")

@@ -81,6 +81,7 @@ def test_arguments_of_a_good_workload_and_strategy(strategy: str, kwargs: dict[s
         (RING | {"reference": {"pack_gradients": False}}, "'reference': Strategy 'single' has no option 'pack_gra"),
         (RING | {"reference": {"steps_per_call": 0}}, "argument 'reference': Strategy 'single': steps_per_call is"),
         (RING | {"steps_per_call": 0}, "tfperf: Strategy 'multi_worker_mirrored': steps_per_call is 1 or more, not 0"),
+        (RING | {"steps_per_call": 10**9}, "steps_per_call is 1024 at most, not 1000000000, as each step is traced"),
         ({"strategy": "ps_sync", "reference": "ps_async", "ps": 0}, "tfperf: Strategy 'ps_sync' .* ps=0"),
         (
             {"strategy": "ps_async", "ps": 10**20},
@@ -99,7 +100,8 @@ def test_what_was_found(kwargs: dict[str, Any], message: str) -> None:
 
 
 NCCL_NEEDS = "communication='nccl' needs GPUs, as a test marked gpu has"
-COMPILED_NEEDS = "'mirrored': collective='compiled' needs xla=True and GPUs, as a test marked gpu has"
+ON_GPUS = "'mirrored': collective='compiled' needs GPUs, as a test marked gpu has, and xla=True"
+WITH_XLA = "'mirrored': collective='compiled' needs xla=True, as"
 COMPILED = {"strategy": "mirrored", "collective": "compiled"}
 
 
@@ -110,9 +112,10 @@ COMPILED = {"strategy": "mirrored", "collective": "compiled"}
         (RING | {"versus": {"communication": "nccl"}}, "cpu", f"argument 'versus': .*{NCCL_NEEDS}"),
         (RING | {"reference": RING | {"communication": "nccl"}}, "cpu", f"argument 'reference': .*{NCCL_NEEDS}"),
         (RING | {"compression": "bfloat16"}, "gpu", "NCCL has no bfloat16; .* or communication='ring'"),
-        (COMPILED, "gpu", COMPILED_NEEDS),
-        (COMPILED | {"xla": True}, "cpu", COMPILED_NEEDS),
-        (COMPILED | {"xla": True, "versus": {"xla": False}}, "gpu", f"'versus': .*{COMPILED_NEEDS}"),
+        (COMPILED, "gpu", WITH_XLA),
+        (COMPILED, "cpu", ON_GPUS),
+        (COMPILED | {"xla": True}, "cpu", ON_GPUS),
+        (COMPILED | {"xla": True, "versus": {"xla": False}}, "gpu", f"'versus': .*{WITH_XLA}"),
         ({"strategy": "mirrored", "compression": "bfloat16"}, "gpu", "bfloat16; .* or collective='compiled'"),
         # What can be had.
         (RING | {"communication": "nccl"}, "gpu", None),

@@ -238,7 +238,7 @@ def test_a_loss_that_looks_sure_but_is_not_yet_asks_for_more_rounds() -> None:
     noise = (0.98, 1.02, 1.0, 0.985, 1.015)
     verdict = judged(one=5700 * 0.965, noise=noise, stored=baseline(noise=noise))
     assert by_label(verdict)["T(1)"] == "inconclusive"
-    assert "a loss as large as it looks would be certain after more rounds" in verdict.reasons[0]
+    assert "slower, which more rounds would make certain, or a baseline of more" in verdict.reasons[0]
 
 
 def test_disturbed_runs_decide_nothing() -> None:

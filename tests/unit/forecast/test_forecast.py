@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_tfperf.baseline.store import BaselineStore
 from pytest_tfperf.config import PerfConfig
-from pytest_tfperf.durations import Stored, sound, stored_of, updated
+from pytest_tfperf.durations import Stored, settings_of, sound, stored_of, updated
 from pytest_tfperf.forecast import Duration, forecast
 from pytest_tfperf.records.arm import Arm, Recipe, Scalar, Sweep, SweepSpec
 from pytest_tfperf.records.baseline import BaselineEntry
@@ -251,6 +251,20 @@ def test_runs_with_windows_of_another_length_say_nothing() -> None:
     assert forecast([SWEEP], other, after(SECONDS, 0.0), unknown).unknown == 1
 
 
+def test_what_a_test_took_before_its_settings_were_changed_says_nothing() -> None:
+    history = after(SECONDS, 200.0)
+    assert forecast([SWEEP], CONFIG, history, unknown).unknown == 0
+    eight = Recipe("multi_worker_mirrored", {"steps_per_call": 8})
+    for changed in (replace(SPEC, recipe=eight), replace(SPEC, versus=eight), replace(SPEC, workload="alexnet")):
+        assert forecast([Sweep(changed, (2, 4))], CONFIG, history, unknown).unknown == 1
+        # What is written then is of the changed test alone.
+        new = updated(history, {SPEC.test: replace(result(SECONDS), sweep=Sweep(changed, (2, 4)))}, CONFIG, 200.0)
+        assert new[SPEC.test]["of"] != history[SPEC.test]["of"]
+        assert len(new[SPEC.test]["rounds"]) == 1
+    # Where a test stands, and how it is judged, is none of its settings.
+    assert forecast([Sweep(replace(SPEC, tolerance={2: 0.1}), (2, 4))], CONFIG, history, unknown).unknown == 0
+
+
 def test_other_tests_stay_in_the_history() -> None:
     history = updated(after(SECONDS, 0.0), {}, CONFIG, 3.0)
     assert forecast([SWEEP], CONFIG, history, unknown).expected == pytest.approx(3.0 + sum(map(sum, SECONDS.values())))
@@ -273,7 +287,7 @@ JSON = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
         st.dictionaries(
-            st.sampled_from(["", "t.py::t", "runs", "rounds", "T(1)", "T(2)", "gate 20"]), inner, max_size=4
+            st.sampled_from(["", "t.py::t", "of", "runs", "rounds", "T(1)", "T(2)", "gate 20"]), inner, max_size=4
         ),
     ),
     max_leaves=12,
@@ -284,6 +298,8 @@ JSON = st.recursive(
 @given(JSON)
 def test_anything_may_stand_in_the_cache(found: object) -> None:
     history = sound(found)
+    if SPEC.test in history:
+        history[SPEC.test]["of"] = settings_of(SPEC)
     said = forecast([SWEEP], CONFIG, history, unknown)
     assert 0 < said.expected <= said.most < float("inf")
     assert sound(updated(history, {"t.py::t": result(SECONDS)}, CONFIG, 100.0))["t.py::t"]["runs"]

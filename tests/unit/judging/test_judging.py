@@ -156,3 +156,4 @@ def test_a_rerun_has_the_rounds_that_would_decide_or_else_twice_as_many() -> Non
     hopeless = judged(noise=(1.3, 0.7, 1.1, 0.9, 1.0))
     assert rounds_to_rerun(hopeless, 5) == 10
     assert rounds_to_rerun(judged(four=15000), 5) == 10
+    assert rounds_to_rerun(judged(missing="none here"), 5) == 5, "more would find no baseline either"

@@ -50,7 +50,7 @@ def test_a_floor_counts_when_saving_too() -> None:
     unsure: ArmVerdict = judged(floor=0.899, missing="none here")
     assert str(unsure.verdict) == "inconclusive"
     assert fails(unsure, saving)
-    assert left_open(unsure, saving) == "a floor that is not surely met"
+    assert left_open(unsure, saving) == "floor not surely met"
     assert not fails(unsure, replace(PLAIN, save=True))
     assert not fails(judged(floor=0.5, missing="none here"), saving)
 

@@ -18,6 +18,7 @@ def view_of(
     verdict: ArmVerdict,
     soft_changes: Sequence[tuple[str, str | None, str | None]] = (),
     warnings: Sequence[str] = (),
+    variant: str | None = None,
 ) -> ArmView:
     return arm_view(
         verdict,
@@ -28,6 +29,7 @@ def view_of(
         rounds=5,
         seconds=41.2,
         command='pytest "perf_tests/test_resnet.py::test_scales[4]" --tfperf-rounds 10',
+        variant=variant,
     )
 
 
@@ -46,6 +48,12 @@ def test_a_regression() -> None:
         "+- half the 95 % interval of the mean over runs; [ ] the 99.979 % interval of the change, for E(4) 99.99 %",
         '5 rounds in 41.2 s. Again: pytest "perf_tests/test_resnet.py::test_scales[4]" --tfperf-rounds 10',
     ]
+
+
+def test_a_variant_is_named_as_it_may_have_the_same_title_otherwise() -> None:
+    titles = [line.partition("  ")[0] for line, _ in summary_lines([view_of(judged()), view_of(judged(), variant="a")])]
+    alike = "resnet50 / multi_worker_mirrored / 4 x NVIDIA H100 80GB HBM3"
+    assert titles == [alike, f"{alike}, variant a"]
 
 
 def test_a_baseline_of_several_sessions_names_the_newest() -> None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_tfperf.baseline.merge import Outdated
 from pytest_tfperf.baseline.store import SavedFile
 from pytest_tfperf.comparison.tolerance import supported_tolerance
-from pytest_tfperf.config import ComparisonPolicy
+from pytest_tfperf.config import ComparisonPolicy, PerfConfig
 from pytest_tfperf.records.arm import Arm, Recipe, Sweep, SweepSpec
 from pytest_tfperf.records.baseline import Provenance
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.run import ArmResult, Run
 from pytest_tfperf.records.sweep import SweepResult
-from pytest_tfperf.saving import Saved, new_entry, outdated_by
+from pytest_tfperf.saving import Saved, new_entry, outdated_by, refused_anyway
 from tests.unit.canned import baseline, judged
 
 
@@ -76,6 +77,18 @@ def test_what_a_run_took_is_left_out_where_it_is_not_known() -> None:
     assert (session.first_run_seconds, session.run_seconds) == (None, None)
 
 
+def test_what_saving_will_refuse_is_known_before_anything_is_measured() -> None:
+    slowed = Sweep(replace(SPEC, slowdown={2: 0.5}), (2,))
+    sweeps, config = [Sweep(SPEC, (2,)), slowed], PerfConfig(root=Path(), baselines=Path(), save=True)
+    why = "its marker's slowdown makes steps longer on purpose (T(2) by 50 %); take it away first"
+    assert refused_anyway(sweeps, config) == [f"t.py::t[2] will not be saved: {why}"]
+    assert refused_anyway(sweeps, replace(config, save=False)) == []
+    forced = refused_anyway(sweeps, replace(config, force_save=True))
+    assert forced == [f"t.py::t[2] will be saved by force, although {why}"]
+    smoke = refused_anyway(sweeps, replace(config, smoke="benchmarks are off"))
+    assert smoke == ["nothing will be saved: not measured in full: benchmarks are off"]
+
+
 def saved(noise: Sequence[float], sessions: Sequence[float] = (1.0,), asked: float = 0.03) -> Saved:
     entry = baseline(noise=noise, sessions=sessions)
     support = supported_tolerance(entry, asked=asked, rounds=5, policy=ComparisonPolicy(), own_reference=False)
@@ -104,7 +117,9 @@ def test_sessions_that_differ_too_much_are_named_as_the_reason() -> None:
     days = saved((1.001, 0.999, 1.0, 1.0005, 0.9995), sessions=(1.0, 1.05, 0.95))
     assert days.is_doubtful
     assert "between 3 sessions 5.0 %" in days.noise
-    assert "no number of rounds would do, as the sessions differ too much among themselves" in days.noise
+    assert "no number of rounds would do, as the sessions differ too much among themselves: widen" in days.noise
+    two = saved((1.001, 0.999, 1.0, 1.0005, 0.9995), sessions=(1.0, 1.05))
+    assert "too much among themselves: save one more, as two say little of how they differ, or widen" in two.noise
 
 
 def test_few_saved_runs_are_named_as_the_reason() -> None:

@@ -41,7 +41,7 @@ def sound(found: object) -> dict[str, Any]:
             kind: {label: count for label, count in _items(counts) if isinstance(count, int) and _is_number(count, 1.0)}
             for kind, counts in _items(parts.get("rounds"))
         }
-        history[test] = {"of": str(parts.get("of")), "runs": runs, "rounds": rounds}
+        history[test] = {"of": of if isinstance(of := parts.get("of"), str) else "", "runs": runs, "rounds": rounds}
     return history
 
 
@@ -64,7 +64,7 @@ class Stored:
     alike: tuple[BaselineEntry, ...] = ()
     """Where there is none: the same measured in other environments, or with another number of replicas."""
     kin: tuple[BaselineEntry, ...] = ()
-    """Where there are none of these either: the workload under other strategies or options, the nearest first."""
+    """Where these do not say what a run took: the workload under other strategies or options, the nearest first."""
 
 
 def stored_of(
@@ -89,10 +89,11 @@ def stored_of(
     def distance(entry: BaselineEntry) -> float:
         return abs(log(entry.replicas / replicas))
 
-    if not alike:
-        return Stored(None, tolerance, kin=_kin(store, environment, replicas, definition))
-    nearest = min(map(distance, alike))
-    return Stored(None, tolerance, tuple(each for each in alike if distance(each) == nearest))
+    nearest = min(map(distance, alike), default=0.0)
+    chosen = tuple(each for each in alike if distance(each) == nearest)
+    if any(each.latest.run_seconds is not None for each in chosen):
+        return Stored(None, tolerance, chosen)
+    return Stored(None, tolerance, chosen, _kin(store, environment, replicas, definition))
 
 
 def _kin(
@@ -141,8 +142,8 @@ def updated(history: History, results: Mapping[str, SweepResult], config: PerfCo
 
 def settings_of(spec: SweepSpec) -> str:
     """What a test measures, shortened to what tells it from what it measured before its settings were changed."""
-    versus = spec.versus and {"strategy": spec.versus.strategy, **spec.versus.definition}
-    settings = [spec.workload, spec.strategy, sorted(spec.definition.items()), sorted((versus or {}).items())]
+    versus = [spec.versus.strategy, sorted(spec.versus.definition.items())] if spec.versus else []
+    settings = [spec.workload, spec.strategy, sorted(spec.definition.items()), versus]
     return sha256(repr(settings).encode()).hexdigest()[:16]
 
 

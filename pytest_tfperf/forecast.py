@@ -157,8 +157,7 @@ def _of_kin(
 ) -> tuple[float, float] | None:
     """What a run of the workload took under the nearest strategy that a baseline was saved of, the arm's own first.
 
-    Among the baselines of two processors and a machine with two GPUs all such sessions are within a fifth of what they
-    took, and guesses of nothing within a half (`benchmarks/first_guess.py`).
+    `benchmarks/first_guess.py` shows how far off that is, and a guess of nothing.
     """
     spec = sweep.spec
     kin = [entry for replicas, stored in known.items() if arm in sweep.arms_of(replicas) for entry in stored.kin]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from _pytest._io import TerminalWriter
 
 from pytest_tfperf.errors import RegressionFailure, TfPerfError, UsageError
 from pytest_tfperf.fixtures import ARM, CLOCK, SESSION
+from pytest_tfperf.marker import check_device
 from pytest_tfperf.measurement.clock import StepClock
 from pytest_tfperf.measurement.gpus import no_gpu_reason, too_few_gpus, visible_gpus
 from pytest_tfperf.records.arm import Device
@@ -32,6 +34,38 @@ def sweep_key(item: pytest.Function) -> str:
     others = {key: value for key, value in item.callspec.params.items() if key != "tfperf_replicas"}
     base = item.nodeid.partition("[")[0]
     return base + (f"[{', '.join(f'{key}={value}' for key, value in others.items())}]" if others else "")
+
+
+def settle(items: Iterable[pytest.Item], *, measures: bool) -> None:
+    """Decide on each item's device by all of its marks, and skip those that lack something here.
+
+    A mark may come late: with a parameter set, or from a `conftest.py` that adds it to a folder. `measures`: this
+    pytest is to measure them, so what their devices cannot do is an error now, before minutes are spent.
+
+    Raises:
+        UsageError: something is asked for that cannot be; one line for each test that is not skipped anyway.
+    """
+    wrong: dict[str, None] = {}
+    for item in items:
+        arm = item.stash.get(ARM, None)
+        try:
+            if arm is not None:
+                spec, replicas, workload = arm
+                item.stash[ARM] = (replace(spec, device=device_of(item)), replicas, workload)
+                if measures and not is_skipped(item):
+                    check_device(item.stash[ARM][0])
+            reason = missing_gpus(item, None if arm is None else arm[1]) or missing_links(item)
+        except UsageError as error:
+            wrong[str(error)] = None
+            continue
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+
+def is_skipped(item: pytest.Item) -> bool:
+    return item.get_closest_marker("skip") is not None
 
 
 def missing_gpus(item: pytest.Item, replicas: int | None) -> str:
@@ -65,7 +99,7 @@ def other_than_largest(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     largest: dict[str, int] = {}
     measured = [(item, item.stash[ARM][0].test, item.stash[ARM][1]) for item in items if ARM in item.stash]
     for item, test, replicas in measured:
-        if item.get_closest_marker("skip") is None:
+        if not is_skipped(item):
             largest[test] = max(largest.get(test, 0), replicas)
     return {item for item, test, replicas in measured if test in largest and replicas != largest[test]}
 

@@ -20,8 +20,6 @@ from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.units import plural
 
-_SAVE_AGAIN = "--tfperf-save replaces it, and variant='...' in the marker keeps both"
-
 
 @dataclass(frozen=True)
 class Decision:
@@ -122,7 +120,7 @@ class Judge:
             missing=held.missing,
             against=held.runs,
             held_against="the baseline" if result.opponent is None else str(result.opponent.revision),
-            remedy=_SAVE_AGAIN if result.opponent is None else "",
+            remedy="" if result.opponent is not None or self._config.save else _remedy(held.baseline, spec),
             floors=_floors(stored.limits, spec, replicas),
             tolerance=self._tolerance(stored.limits, spec, replicas),
             policy=self._config.comparison,
@@ -202,3 +200,11 @@ def _floors(limits: Limits, spec: SweepSpec, replicas: int) -> list[Floor]:
     if replicas in spec.min_speedup:
         floors.append(Floor("speedup", spec.min_speedup[replicas], "the test"))
     return floors
+
+
+def _remedy(baseline: BaselineEntry | None, spec: SweepSpec) -> str:
+    """What to do about a baseline that measured something else; another test's is not replaced by saving."""
+    test = baseline.latest.provenance.test.rpartition("[")[0] if baseline else ""
+    if test and test != spec.test:
+        return f"it is that of {test}: give one of them a name of its own with variant='...' in the marker"
+    return "--tfperf-save replaces it, and variant='...' in the marker keeps both"

@@ -19,13 +19,13 @@ from pytest_tfperf.items import (
     FailureRepr,
     add_benchmark_timer,
     device_of,
-    missing_gpus,
-    missing_links,
+    is_skipped,
     other_than_largest,
+    settle,
     sweep_key,
 )
 from pytest_tfperf.report.progress import TerminalProgress
-from pytest_tfperf.report.text import summary_lines, tally
+from pytest_tfperf.report.text import not_run, summary_lines, tally
 from pytest_tfperf.serving import Serving, collect_everything
 from pytest_tfperf.session import PerfSession
 from pytest_tfperf.workloads import registry
@@ -35,8 +35,6 @@ __all__ = ["tf_cluster", "tfperf", "tfperf_replicas"]
 
 _DURATIONS = "tfperf/durations"
 """Key of pytest's cache, which is of this machine."""
-_SHOWN = 3
-"""Tests named in one line."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -113,21 +111,15 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)  # What -m and -k deselect needs no devices.
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    wrong = []
-    for item in items:
-        try:
-            if ARM in item.stash:  # only now, as a parameter set may have the mark gpu
-                markers.check_device(item.stash[ARM][0])
-            reason = missing_gpus(item, item.stash[ARM][1] if ARM in item.stash else None)
-        except UsageError as error:
-            wrong.append(str(error))
-            continue
-        reason = reason or missing_links(item)
-        if reason:
-            item.add_marker(pytest.mark.skip(reason=reason))
-    if wrong:
-        items.clear()  # pytest goes on to say how long they would take
-        raise pytest.UsageError("\n".join(dict.fromkeys(wrong)))  # once for all replica counts of a test
+    worker = hasattr(config, "workerinput")
+    # Who lists, serves or is a worker of pytest-xdist measures none of this here.
+    measures = not (worker or config.option.tfperf_list is not None or config.option.tfperf_serve is not None)
+    try:
+        settle(items, measures=measures)
+    except UsageError as error:
+        if not worker:
+            items.clear()  # pytest goes on to say how long they would take
+        raise pytest.UsageError(str(error)) from None
     if config.option.tfperf_largest:
         others = other_than_largest(items)
         config.hook.pytest_deselected(items=[item for item in items if item in others])
@@ -136,7 +128,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     recording.expect(session.items)
-    arms = [item.stash[ARM][:2] for item in session.items if ARM in item.stash and not _is_skipped(item)]
+    arms = [item.stash[ARM][:2] for item in session.items if ARM in item.stash and not is_skipped(item)]
     perf = session.config.stash[SESSION]
     try:
         # Who serves measures what is asked for: whether tests share a baseline is the other side's business.
@@ -178,10 +170,6 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
             cache.set(_DURATIONS, after)
 
 
-def _is_skipped(item: pytest.Item) -> bool:
-    return item.get_closest_marker("skip") is not None
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -200,7 +188,7 @@ def pytest_runtest_makereport(
     return report
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
     """One line an arm, what the suspects add up to, then what was saved and what was refused."""
     perf = config.stash[SESSION]
     if perf.config.keep_logs and perf.launcher.run_dir:
@@ -212,7 +200,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.ensure_newline()
     for annotation in config.stash.get(recording.ANNOTATIONS, ()):
         terminalreporter.write_line(annotation)  # uncoloured: GitHub looks for it at the start of a line
+    left = [case.id for case in perf.cases if case.outcome == "not run"] if not config.option.collectonly else []
     if not perf.results.views:
+        if left and exitstatus not in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+            terminalreporter.write_line(f"tfperf: {not_run(left)}", yellow=True)
         return
     terminalreporter.section("tfperf")
     for line, verdict in summary_lines(perf.results.views, details=config.option.verbose > 0):
@@ -222,9 +213,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line(tally(view.verdict for view in perf.results.views))
     if perf.results.left_open:
         terminalreporter.write_line(f"--tfperf-strict would fail {tally(perf.results.left_open)}", yellow=True)
-    if left := [case.id for case in perf.cases if case.outcome == "not run"]:
-        shown = ", ".join(left[:_SHOWN]) + (f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else "")
-        terminalreporter.write_line(f"not run, or not to the end: {shown}", yellow=True)
+    if left:
+        terminalreporter.write_line(not_run(left), yellow=True)
     if str(perf.duration):
         terminalreporter.write_line(str(perf.duration))
     for saved in perf.saved:

@@ -87,9 +87,9 @@ def check_layouts(recipe: Recipe, replicas: Iterable[int], argument: str = "") -
             layout = strategies.get(recipe.strategy).layout(count, recipe.strategy_options)
             needed = max(layout.workers + layout.ps, count)
             if needed > _MOST:
+                asked = plural(count, "replica") + (f" and {plural(layout.ps, 'server')}" if layout.ps else "")
                 raise UsageError(
-                    f"Strategy {recipe.strategy!r}: {plural(count, 'replica')} and {plural(layout.ps, 'server')} are "
-                    f"more than one machine runs; {_MOST} at most."
+                    f"Strategy {recipe.strategy!r}: {asked} are more than one machine runs; {_MOST} at most."
                 )
 
 

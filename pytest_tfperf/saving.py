@@ -22,6 +22,8 @@ from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.stats.summary import coefficient_of_variation
 from pytest_tfperf.units import format_percent, plural
 
+_TAKE_AWAY = "; take it away first"
+
 
 @dataclass(frozen=True)
 class Saved:
@@ -128,29 +130,28 @@ def refused_anyway(sweeps: Iterable[Sweep], config: PerfConfig) -> list[str]:
     if not config.save:
         return []
     if config.smoke:
-        return [f"nothing will be saved: {_unmeasured(config.smoke)}"]
-    said = "will be saved by force, although" if config.force_save else "will not be saved:"
-    return [
-        f"{sweep.spec.test}[{replicas}] {said} {reason}"
+        return [f"nothing will be saved, as nothing is measured in full ({config.smoke})"]
+    slowed = [
+        (f"{sweep.spec.test}[{replicas}]", reason)
         for sweep in sweeps
         for replicas in sweep.replicas
         if (reason := _slowdown(sweep.spec, replicas))
     ]
+    if config.force_save:
+        return [f"{name} will be saved by force, although {reason}" for name, reason in slowed]
+    return [f"{name} will not be saved: {reason}{_TAKE_AWAY}" for name, reason in slowed]
 
 
 def _slowdown(spec: SweepSpec, replicas: int) -> str:
     slowed = ", ".join(spec.slowed(replicas))
-    return f"its marker's slowdown makes steps longer on purpose ({slowed}); take it away first" if slowed else ""
-
-
-def _unmeasured(smoke: str) -> str:
-    return f"not measured in full: {smoke}"
+    return f"its marker's slowdown makes steps longer on purpose ({slowed})" if slowed else ""
 
 
 def _refusal(result: SweepResult, replicas: int, tolerance: float, smoke: str) -> str:
     """Why an arm is not fit to be a baseline; empty where it is."""
-    reason = _slowdown(result.sweep.spec, replicas) or (_unmeasured(smoke) if smoke else "")
-    return reason or why_unfit(result, replicas, tolerance)
+    if reason := _slowdown(result.sweep.spec, replicas):
+        return reason + _TAKE_AWAY
+    return f"not measured in full: {smoke}" if smoke else why_unfit(result, replicas, tolerance)
 
 
 def _of_another_test(stored: Sequence[BaselineEntry], result: SweepResult) -> str:

@@ -24,6 +24,8 @@ from pytest_tfperf.records.environment import Environment
 
 # One path component: no separator, no control character, no leading dot, and room for the temporary file's suffix.
 _COMPONENT = re.compile(r"[\w+=,@ ()\[\]~-][\w.+=,@ ()\[\]~-]{0,149}")
+_LOOKED_AT = 50
+"""Baselines of one workload; more would take longer to go through, for each arm, than what they tell is worth."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,6 @@ class SavedFile:
 
     def __str__(self) -> str:
         return f"{self.path} ({self.note})" if self.note else str(self.path)
-
-
-_LOOKED_AT = 50
-"""Baselines of one workload; more would take longer to go through, for each arm, than what they tell is worth."""
 
 
 class BaselineStore:
@@ -100,13 +98,18 @@ class BaselineStore:
         Read once, for who looks around again.
         """
         if workload not in self._of_workload:
-            _check_component(workload, "workload")
-            try:
+            names: set[str] = set()
+            with suppress(OSError):
                 names = {path.stem for path in self.root.glob(f"*/{escape(workload)}-*.yaml")}
-            except OSError:
-                names = set()
-            entries = [entry for name in sorted(names)[:_LOOKED_AT] for entry in self.every(name)]
-            self._of_workload[workload] = [entry for entry in entries if entry.workload == workload]
+            found: list[list[BaselineEntry]] = []
+            for name in sorted(names):
+                with suppress(BaselineError):
+                    # Of a workload `mlp-wide` the names begin like those of `mlp`.
+                    if entries := [entry for entry in self.every(name) if entry.workload == workload]:
+                        found.append(entries)
+                if len(found) == _LOOKED_AT:
+                    break
+            self._of_workload[workload] = [entry for entries in found for entry in entries]
         return self._of_workload[workload]
 
     def save(

@@ -160,8 +160,11 @@ def _why_undecided(comparison: Comparison, tolerance: float) -> str:
     allowed = format_percent(tolerance)
     text = f"{label}: a loss of up to {loss} cannot be ruled out at this noise (tolerance {allowed}); "
     if comparison.rounds_needed is not None and comparison.rounds_needed <= comparison.difference.runs:
-        looks = format_percent(max(0.0, 1 - comparison.change.value))
-        return text + f"it looks {looks} slower, which more rounds would make certain, or a baseline of more"
+        looks = 1 - comparison.change.value
+        if looks <= tolerance:
+            return text + "more rounds would probably rule it out"
+        text += f"it looks {format_percent(looks)} lower, and more rounds would show whether it is"
+        return text + (", or a baseline of more rounds" if comparison.sessions else "")
     if comparison.rounds_needed is not None:
         return text + f"about {plural(comparison.rounds_needed, 'round')} would decide"
     if comparison.difference.between > comparison.difference.within:

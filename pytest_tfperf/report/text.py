@@ -22,6 +22,8 @@ STYLES: Mapping[Verdict, tuple[str, ...]] = {
 }
 """How a terminal shows it, in the words of pytest's own writer."""
 
+_NAMED = 3
+"""Tests in one line."""
 _HEADER = Row("", "", "baseline", "now", "change", "", "", None)
 
 
@@ -74,3 +76,9 @@ def tally(found: Iterable[object]) -> str:
     order = [str(verdict) for verdict in Verdict]
     known = [name for name in order if name in counts]
     return ", ".join(f"{counts[name]} {name}" for name in (*known, *(name for name in counts if name not in order)))
+
+
+def not_run(names: Sequence[str]) -> str:
+    """Name the first of the tests that came to no end."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"not run, or not to the end: {', '.join(names[:_NAMED])}{more}"

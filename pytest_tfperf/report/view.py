@@ -45,7 +45,7 @@ class ArmView:
     """Everything a reader gets to see of one arm."""
 
     title: str
-    """Workload, strategy and devices."""
+    """Workload, strategy, devices, and where there is one the variant and the other revision."""
     verdict: Verdict
     """Of the arm."""
     rows: tuple[Row, ...]

@@ -101,3 +101,52 @@ def test_the_device_of_a_parameter_set_decides_what_it_may_ask_for(
     chosen = pytester.runpytest("--collect-only", "-q", "-k", f"2-{right[-1]} or 4-{right[-1]}")
     assert chosen.ret == pytest.ExitCode.OK
     chosen.stdout.fnmatch_lines(["2/5 tests collected*"])
+
+
+WRONG = """
+import pytest
+
+{mark}@pytest.mark.tfperf("mlp", strategy="multi_worker_mirrored", replicas=[2], communication="nccl")
+def test_wrong(tfperf):
+    tfperf.check()
+
+def test_other():
+    pass
+"""
+
+
+def test_who_measures_nothing_does_not_ask_what_a_device_can_do(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine_with(monkeypatch, 0)
+    pytester.makepyfile(WRONG.format(mark=""))
+    assert pytester.runpytest("-q").ret == pytest.ExitCode.USAGE_ERROR
+    workers = pytester.runpytest("-n", "2")
+    workers.assert_outcomes(passed=1, errors=1)
+    workers.stdout.fnmatch_lines(["*tfperf does not measure in a pytest-xdist worker*"])
+    listed = pytester.path / "listed.json"
+    assert pytester.runpytest("-q", "--collect-only", f"--tfperf-list={listed}").ret == pytest.ExitCode.OK
+    assert "test_wrong" in listed.read_text()
+
+
+@pytest.mark.parametrize("mark", ["@pytest.mark.skip\n", "@pytest.mark.gpu\n"])
+def test_a_test_that_is_skipped_or_has_what_it_asks_for_stops_no_other(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    machine_with(monkeypatch, 0)
+    pytester.makepyfile(WRONG.format(mark=mark))
+    pytester.runpytest().assert_outcomes(passed=1, skipped=1)
+
+
+def test_a_mark_that_a_conftest_adds_gives_the_device(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine_with(monkeypatch, 0)
+    pytester.makeconftest(
+        "import pytest\ndef pytest_collection_modifyitems(items):\n"
+        "    for item in items:\n        item.add_marker(pytest.mark.gpu)\n"
+    )
+    pytester.makepyfile(WRONG.format(mark=""))
+    result = pytester.runpytest("-rs")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["*needs 2 GPUs, this machine has 0*"])

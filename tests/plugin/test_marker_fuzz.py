@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_tfperf import marker, recipes
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.marker import sweep_spec
-from pytest_tfperf.records.arm import Device
+from pytest_tfperf.records.arm import Device, SweepSpec
 from pytest_tfperf.strategies import registry as strategies
 
 OTHERS = ("batch_size", "ps", "colocate", "steps_per_call", "xla", "layers")
@@ -87,7 +87,7 @@ def test_arguments_of_a_good_workload_and_strategy(strategy: str, kwargs: dict[s
             {"strategy": "ps_async", "ps": 10**20},
             "'ps_async': 1 replica and 10+ servers are more than one machine",
         ),
-        (RING | {"replicas": [1, 2000]}, "'multi_worker_mirrored': 2000 replicas and 0 servers are more than one mac"),
+        (RING | {"replicas": [1, 2000]}, "'multi_worker_mirrored': 2000 replicas are more than one machine runs; 1024"),
         ({"strategy": "mirrored", "replicas": 10**9}, "'mirrored': 1000000000 replicas .*; 1024 at most"),
         ({"strategy": "single", "versus": {1: 2}}, "1 is no name"),
         ({"strategy": "single", "versus": {"strategy": []}}, r"no strategy \[\]"),
@@ -97,6 +97,25 @@ def test_what_was_found(kwargs: dict[str, Any], message: str) -> None:
     mark = pytest.mark.tfperf.with_args("mlp", **kwargs).mark
     with pytest.raises(UsageError, match=message):
         sweep_spec(mark, "test_a.py::test_a", "cpu")
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "most"),
+    [
+        (RING, {"replicas": [1024]}),
+        ({"strategy": "mirrored"}, {"replicas": [1024]}),
+        ({"strategy": "ps_async"}, {"replicas": [1000], "ps": 24}),
+        (RING, {"steps_per_call": 1024}),
+    ],
+)
+def test_the_most_that_can_be_had_can(kwargs: dict[str, Any], most: dict[str, Any]) -> None:
+    def spec(**asked: Any) -> SweepSpec:
+        return sweep_spec(pytest.mark.tfperf.with_args("mlp", **kwargs, **asked).mark, "test_a.py::test_a", "cpu")
+
+    assert spec(**most).replicas == tuple(most.get("replicas", [1]))
+    for name, value in most.items():
+        with pytest.raises(UsageError, match="1024 at most"):
+            spec(**most | {name: [value[0] + 1] if isinstance(value, list) else value + 1})
 
 
 NCCL_NEEDS = "communication='nccl' needs GPUs, as a test marked gpu has"

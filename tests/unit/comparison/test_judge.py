@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tfperf.comparison.effect import UNKNOWN_DAYS
-from pytest_tfperf.comparison.judge import hypotheses_of, judge_arm
+from pytest_tfperf.comparison.judge import hypotheses_of, judge_arm, judge_metric
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.diagnosis.moved import what_moved
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
@@ -238,7 +238,20 @@ def test_a_loss_that_looks_sure_but_is_not_yet_asks_for_more_rounds() -> None:
     noise = (0.98, 1.02, 1.0, 0.985, 1.015)
     verdict = judged(one=5700 * 0.965, noise=noise, stored=baseline(noise=noise))
     assert by_label(verdict)["T(1)"] == "inconclusive"
-    assert "slower, which more rounds would make certain, or a baseline of more" in verdict.reasons[0]
+    assert verdict.reasons[0].endswith(
+        "; it looks 3.5 % lower, and more rounds would show whether it is, or a baseline of more rounds"
+    )
+    beside = judge_metric(replace(verdict.metrics[0].comparison, sessions=0), 0.03)
+    assert beside.reason.endswith("more rounds would show whether it is"), "another revision is no baseline"
+
+
+def test_a_loss_that_looks_no_larger_than_the_tolerance_is_not_said_to_be_one() -> None:
+    noise = (0.985, 1.015, 1.0, 0.98875, 1.01125)
+    verdict = judged(one=5700 * 0.985, four=20500 * 0.985, noise=noise, stored=baseline(noise=noise))
+    assert verdict.reasons[0] == (
+        "T(1): a loss of up to 3.4 % cannot be ruled out at this noise (tolerance 3.0 %); more rounds would probably "
+        "rule it out"
+    )
 
 
 def test_disturbed_runs_decide_nothing() -> None:

@@ -18,6 +18,7 @@ from pytest_tfperf.forecast import Duration, forecast
 from pytest_tfperf.records.arm import Arm, Recipe, Scalar, Sweep, SweepSpec
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.environment import Environment
+from pytest_tfperf.records.link import Link
 from pytest_tfperf.records.run import ArmResult, Run
 from pytest_tfperf.records.sweep import SweepResult
 from tests.unit.canned import baseline
@@ -197,6 +198,10 @@ def test_where_nothing_is_alike_the_workload_under_another_strategy_is_a_guess()
     assert told(near, own).expected == pytest.approx(8.0 + 5 * (5.0 + 11.0))
     assert told(near).expected == pytest.approx(8.0 + 5 * (5.0 + 9.0))
     assert told(near).unknown == 1
+    # What it is held against is as long as another arm of its own strategy, too.
+    with_versus = Sweep(replace(SPEC, replicas=(4,), versus=Recipe("tower")), (4,))
+    beside = forecast([with_versus], CONFIG, {}, lambda spec, replicas: Stored(None, 0.03, kin=(own, near)))
+    assert beside.expected == pytest.approx(8.0 + 5 * (6.0 + 11.0 + 9.0))
     # Another reference is no T(1): that is guessed.
     other = told(kin("tower", (5.0, 9.0), reference="tower")).expected
     assert other == pytest.approx(8.0 + 5 * 9.0 + (forecast([sweep], CONFIG, {}, unknown).expected - 8.0) / 2, rel=0.1)
@@ -218,13 +223,15 @@ def test_kin_are_of_this_kind_of_device_and_nearly_these_parameters(tmp_path: Pa
     saved("tower", "another", 4)
     saved("tower", "ours", 4, workload__hidden=128)
     saved("ps_async", "ours", 8)
+    saved("ps_async", "ours", 64)
     saved("ps_sync", "ours", 2, device="gpu")
     saved("independent", "ours", 4, workload__hidden=128, workload__batch_size=9)
     here = on("ours", 4).environment
     name = f"{HERE.workload}-mirrored"
     known = stored_of(store, here, name, 4, {**asked, **params}, 0.03)
-    found = [(entry.strategy, entry.hard["cpu_model"]) for entry in known.kin]
-    assert found == [("ps_async", "ours"), ("tower", "ours"), ("tower", "another")]
+    found = [(entry.strategy, entry.replicas, entry.hard["cpu_model"]) for entry in known.kin]
+    near = [("ps_async", 8, "ours"), ("ps_async", 64, "ours")]
+    assert found == [*near, ("tower", 4, "ours"), ("tower", 4, "another")]
     assert (known.entry, known.alike) == (None, ())
     # What was saved meanwhile changes nothing: they are looked for once.
     saved("parameter_server", "ours", 4)
@@ -246,6 +253,17 @@ def test_what_is_stored_here_for_the_count_is_enough(store: BaselineStore) -> No
     assert known.entry is not None
 
 
+def test_what_is_alike_and_tells_no_time_leaves_it_to_kin(store: BaselineStore) -> None:
+    store.save([replace(alike(4, (1.0, 2.0)), strategy="tower", hard=on("ours", 4).hard, definition=HERE.definition)])
+    known = stored_of(store, HERE.environment, HERE.name, 2, ASKED, 0.03)
+    assert [entry.latest.run_seconds for entry in known.alike] == [None]
+    assert "tower" in {entry.strategy for entry in known.kin}
+    # A name that cannot be one takes nothing from the others.
+    (store.root / "broken" / f"{HERE.workload}-a#1.yaml").write_text("no: baseline")
+    again = BaselineStore(store.root)
+    assert again.of_workload(HERE.workload) == store.of_workload(HERE.workload) != []
+
+
 def test_runs_with_windows_of_another_length_say_nothing() -> None:
     other = replace(CONFIG, measurement=replace(CONFIG.measurement, window_seconds=4.0))
     assert forecast([SWEEP], other, after(SECONDS, 0.0), unknown).unknown == 1
@@ -255,6 +273,8 @@ def test_what_a_test_took_before_its_settings_were_changed_says_nothing() -> Non
     history = after(SECONDS, 200.0)
     assert forecast([SWEEP], CONFIG, history, unknown).unknown == 0
     eight = Recipe("multi_worker_mirrored", {"steps_per_call": 8})
+    line = replace(eight, link=Link.parse("1gbit"))
+    assert settings_of(replace(SPEC, versus=eight)) != settings_of(replace(SPEC, versus=line))
     for changed in (replace(SPEC, recipe=eight), replace(SPEC, versus=eight), replace(SPEC, workload="alexnet")):
         assert forecast([Sweep(changed, (2, 4))], CONFIG, history, unknown).unknown == 1
         # What is written then is of the changed test alone.

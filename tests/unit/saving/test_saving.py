@@ -80,13 +80,13 @@ def test_what_a_run_took_is_left_out_where_it_is_not_known() -> None:
 def test_what_saving_will_refuse_is_known_before_anything_is_measured() -> None:
     slowed = Sweep(replace(SPEC, slowdown={2: 0.5}), (2,))
     sweeps, config = [Sweep(SPEC, (2,)), slowed], PerfConfig(root=Path(), baselines=Path(), save=True)
-    why = "its marker's slowdown makes steps longer on purpose (T(2) by 50 %); take it away first"
-    assert refused_anyway(sweeps, config) == [f"t.py::t[2] will not be saved: {why}"]
+    why = "its marker's slowdown makes steps longer on purpose (T(2) by 50 %)"
+    assert refused_anyway(sweeps, config) == [f"t.py::t[2] will not be saved: {why}; take it away first"]
     assert refused_anyway(sweeps, replace(config, save=False)) == []
     forced = refused_anyway(sweeps, replace(config, force_save=True))
     assert forced == [f"t.py::t[2] will be saved by force, although {why}"]
     smoke = refused_anyway(sweeps, replace(config, smoke="benchmarks are off"))
-    assert smoke == ["nothing will be saved: not measured in full: benchmarks are off"]
+    assert smoke == ["nothing will be saved, as nothing is measured in full (benchmarks are off)"]
 
 
 def saved(noise: Sequence[float], sessions: Sequence[float] = (1.0,), asked: float = 0.03) -> Saved:

@@ -204,7 +204,7 @@ def _floors(limits: Limits, spec: SweepSpec, replicas: int) -> list[Floor]:
 
 def _remedy(baseline: BaselineEntry | None, spec: SweepSpec) -> str:
     """What to do about a baseline that measured something else; another test's is not replaced by saving."""
-    test = baseline.latest.provenance.test.rpartition("[")[0] if baseline else ""
+    test = baseline.provenance.sweep if baseline else ""
     if test and test != spec.test:
         return f"it is that of {test}: give one of them a name of its own with variant='...' in the marker"
     return "--tfperf-save replaces it, and variant='...' in the marker keeps both"

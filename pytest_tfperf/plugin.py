@@ -200,9 +200,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
     terminalreporter.ensure_newline()
     for annotation in config.stash.get(recording.ANNOTATIONS, ()):
         terminalreporter.write_line(annotation)  # uncoloured: GitHub looks for it at the start of a line
-    left = [case.id for case in perf.cases if case.outcome == "not run"] if not config.option.collectonly else []
+    meant = exitstatus != pytest.ExitCode.USAGE_ERROR and not config.option.collectonly
+    left = [case.id for case in perf.cases if meant and case.outcome == "not run"]
     if not perf.results.views:
-        if left and exitstatus not in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+        if left:
             terminalreporter.write_line(f"tfperf: {not_run(left)}", yellow=True)
         return
     terminalreporter.section("tfperf")

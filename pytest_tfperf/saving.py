@@ -161,8 +161,7 @@ def _of_another_test(stored: Sequence[BaselineEntry], result: SweepResult) -> st
     """
     spec = result.sweep.spec
     different = [entry for entry in stored if dict(entry.definition) != dict(result.definition)]
-    tests = [entry.latest.provenance.test.rpartition("[")[0] for entry in different]  # without the replica count
-    other = next((test for test in tests if test != spec.test), "")
+    other = next((entry.provenance.sweep for entry in different if entry.provenance.sweep != spec.test), "")
     if not other:
         return ""
     return (

@@ -22,6 +22,11 @@ class Provenance:
     test: str
     """Node id of the test that was measured."""
 
+    @property
+    def sweep(self) -> str:
+        """The test without its replica count, which every node id ends with: the `test` of its `SweepSpec`."""
+        return self.test.rpartition("[")[0]
+
 
 @dataclass(frozen=True)
 class BaselineSession:

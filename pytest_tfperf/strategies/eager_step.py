@@ -16,6 +16,9 @@ from pytest_tfperf.workloads.building import Built
 _MOST_STEPS = 1024
 """In a call; a tenth of them saves nearly all that calls cost."""
 
+Gradients = Callable[[Any, Any], tuple[Any, Any]]
+"""From features and labels to the loss and the gradients."""
+
 
 def gradient_function(
     built: Built,
@@ -24,13 +27,19 @@ def gradient_function(
     pack: bool,
     packing: Packing | None = None,
     compression: Compression | None = None,
-) -> Callable[[Any, Any], tuple[Any, Any]]:
+) -> Gradients:
     """A `tf.function` from (features, labels) to the loss and the gradients, still times the loss scale.
 
     Gradients come as a list in the order of the variables, or packed: one float32 vector of them all; with a
     `compression`, as that has them exchanged. `packing` is what the variables were made with, if they are slices.
+
+    Raises:
+        UsageError: some variable that is not to be trained was packed with some that are.
     """
     import tensorflow as tf
+
+    if packing is not None:
+        packing.check(built.variables)
 
     def gradients(features: Any, labels: Any) -> tuple[Any, Any]:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
@@ -48,9 +57,7 @@ def gradient_function(
             dense = [compression.compressed(gradient) for gradient in dense]
         return loss, dense[0] if pack else dense
 
-    function: Callable[[Any, Any], tuple[Any, Any]] = tf.function(
-        gradients, jit_compile=True if xla else None, autograph=False
-    )
+    function: Gradients = tf.function(gradients, jit_compile=True if xla else None, autograph=False)
     return function
 
 

@@ -12,6 +12,7 @@ from pytest_tfperf.strategies.compression import check_nccl, compression
 from pytest_tfperf.strategies.devices import claim_devices, one_process_layout
 from pytest_tfperf.strategies.eager_step import (
     EagerStep,
+    Gradients,
     gradient_function,
     repeated,
     steps_per_call,
@@ -24,7 +25,6 @@ from pytest_tfperf.workloads.batches import eager_batches
 from pytest_tfperf.workloads.building import build, recipe
 
 _COLLECTIVES = ("between", "compiled")
-Gradients = Callable[[Any, Any], tuple[Any, Any]]
 _GROUP = 1
 """Key of the replicas' group in compiled collectives; the strategy's own groups are numbered from 1 too, but a compiled
 collective and one of its are never in the same process."""
@@ -98,8 +98,6 @@ class Mirrored:
         with strategy.scope(), packed_variables(bool(options["pack_variables"])) as packing:
             made = make()
             built = build(made, devices[0])
-        if packing is not None:
-            packing.check(built.variables)
         # A fixed batch lies on each replica's own device.
         batches = [built.batches, *(eager_batches(made.batch, where) for where in devices[1:])]
         copies = [strategy.experimental_local_results(variable) for variable in built.parts]

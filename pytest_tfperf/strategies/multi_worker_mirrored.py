@@ -92,8 +92,6 @@ class MultiWorkerMirrored:
         make = recipe(workload, params)
         with strategy.scope(), packed_variables(bool(options["pack_variables"])) as packing:
             built = build(make(), where)
-        if packing is not None:
-            packing.check(built.variables)
         local = [strategy.experimental_local_results(variable)[0] for variable in built.parts]
         updates = FusedUpdates(workload.optimizer, local, where)
         exchanged = compression(self.name, options, strategy.num_replicas_in_sync)

@@ -65,8 +65,6 @@ class Single:
         make = recipe(workload, params)
         with tf.device(where), packed_variables(bool(options["pack_variables"])) as packing:
             built = build(make(), where)
-        if packing is not None:
-            packing.check(built.variables)
         updates = FusedUpdates(workload.optimizer, built.parts, where)
         gradients = gradient_function(built, xla=xla, pack=False, packing=packing)
         update = update_function(updates, built.parts, xla=xla, packed=False, divisor=built.loss_scale)

@@ -108,6 +108,7 @@ def _arm(result: SweepResult, arm: Arm) -> MeasuredArm:
         against=tuple(_run(run) for run in there.runs) if there else (),
         error=str(own.error) if own.error else "",
         logs=own.runs[-1].logs if own.runs else {},
+        slowdown=result.sweep.spec.slowdown_of(arm),
     )
 
 

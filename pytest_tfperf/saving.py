@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from pytest_tfperf.baseline.entry import entry_of
@@ -103,6 +103,8 @@ class Saver:
         refusal = refusal or _refusal(result, replicas, asked, config.smoke)
         if refusal and not (config.force_save and not config.smoke):
             raise BaselineError(f"{name} was not saved: {refusal}")
+        if refusal:  # whoever is held against it is told
+            provenance = replace(provenance, forced=refusal.removesuffix(_TAKE_AWAY))
         entry = new_entry(result, replicas, provenance, config.measurement.window_seconds)
         (file,) = self._store.save([entry], keep=config.keep_sessions, outdated=outdated_by(verdict))
         self.saved.append(self._saved(name, file, result, replicas, asked))

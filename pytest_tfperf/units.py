@@ -71,3 +71,8 @@ def plain_decimal(value: float, digits: int = 6) -> str:
         return ""
     text = f"{Decimal(f'{value:.{digits}g}'):f}"
     return "0" if float(text) == 0 else text
+
+
+def slowed_by(label: str, fraction: float) -> str:
+    """An arm whose steps take longer on purpose: ``T(4) by 10 %``."""
+    return f"{label} by {100 * fraction:g} %"

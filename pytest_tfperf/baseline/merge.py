@@ -10,6 +10,7 @@ from pytest_tfperf.baseline.derived import derived, rounded
 from pytest_tfperf.baseline.schema import (
     ENTRY_KEYS,
     FIRST_RUN_SECONDS,
+    FORCED,
     RUN_SECONDS,
     SCHEMA_VERSION,
     SERIES,
@@ -224,8 +225,9 @@ def _session(session: BaselineSession) -> Data:
     seconds: Data = {key: [rounded(each, 3) for each in pair] for key, pair in of_runs.items() if pair is not None}
     if session.window_seconds is not None:
         seconds[WINDOW_SECONDS] = rounded(session.window_seconds, 3)
+    forced: Data = {FORCED: saved.forced} if saved.forced else {}
     return {
-        "saved": {"commit": saved.commit, "dirty": saved.dirty, "test": saved.test},
+        "saved": {"commit": saved.commit, "dirty": saved.dirty, "test": saved.test, **forced},
         "soft": {key: soft[key] for key in sorted(soft)},
         "runs": runs,
         **seconds,

@@ -70,11 +70,11 @@ def _one_session(entry: Value, path: Path, document: Document, dates: dict[Path,
 
 
 def _as_it_is(document: Document) -> Migrated:
-    """Versions 3 to 5 only add a key each, which need not be there."""
+    """Versions 3 to 6 only add a key each, which need not be there."""
     return Migrated(document.data, lambda path: path)
 
 
-MIGRATIONS: Mapping[int, Migration] = {1: _sessions, 2: _as_it_is, 3: _as_it_is, 4: _as_it_is}
+MIGRATIONS: Mapping[int, Migration] = {1: _sessions, 2: _as_it_is, 3: _as_it_is, 4: _as_it_is, 5: _as_it_is}
 """Version to what makes a document of the next version from it; applied in memory by every read."""
 
 

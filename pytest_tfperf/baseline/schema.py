@@ -19,13 +19,17 @@ from pytest_tfperf.records.baseline import BaselineEntry
 # 3: a session may say what a run took (run_seconds).
 # 4: a session may say how long its timed windows were (window_seconds).
 # 5: a session may say what its first run took (first_run_seconds); run_seconds is then of the later ones.
-SCHEMA_VERSION = 5
+# 6: a session that was saved by force says why that was refused (forced, in saved).
+SCHEMA_VERSION = 6
 
 UNITS: Data = {"throughput": "examples/s", "step_time": "s", "efficiency": 1}
 SERIES = ("reference_throughput", "reference_step_time", "throughput", "step_time")
 TOP_KEYS = ("schema_version", "workload", "strategy", "variant", "definition", "environment", "units", "replicas")
 ENTRY_KEYS = ("efficiency_floor", "tolerance", "sessions", "derived")
 SESSION_KEYS = ("saved", "soft", "runs")
+SAVED_KEYS = ("commit", "dirty", "test")
+FORCED = "forced"
+"""Key of what was saved, that need not be there."""
 FIRST_RUN_SECONDS, RUN_SECONDS, WINDOW_SECONDS = "first_run_seconds", "run_seconds", "window_seconds"
 OPTIONAL_KEYS = (FIRST_RUN_SECONDS, RUN_SECONDS, WINDOW_SECONDS)
 """Keys that a session need not have."""

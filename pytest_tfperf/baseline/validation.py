@@ -9,9 +9,11 @@ from pytest_tfperf.baseline.codec import Data, Document, FileProblem, Path, Valu
 from pytest_tfperf.baseline.schema import (
     ENTRY_KEYS,
     FIRST_RUN_SECONDS,
+    FORCED,
     LARGEST,
     OPTIONAL_KEYS,
     RUN_SECONDS,
+    SAVED_KEYS,
     SERIES,
     SESSION_KEYS,
     SMALLEST,
@@ -204,12 +206,13 @@ class _Check:
 
     def provenance(self, path: Path, date: str, value: Value) -> Provenance:
         data = self.mapping(path, value)
-        self.keys(path, data, ("commit", "dirty", "test"))
+        self.keys(path, data, (*SAVED_KEYS, FORCED) if FORCED in data else SAVED_KEYS)
         dirty = data["dirty"]
         if not isinstance(dirty, bool):
             self.fail((*path, "dirty"), f"is {_brief(dirty)}, not true or false")
         commit, test = (self.text((*path, key), data[key], may_be_empty=True) for key in ("commit", "test"))
-        return Provenance(date, commit, dirty, test)
+        forced = self.text((*path, FORCED), data[FORCED]) if FORCED in data else ""
+        return Provenance(date, commit, dirty, test, forced)
 
 
 def _brief(value: Value) -> str:

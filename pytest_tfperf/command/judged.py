@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_tfperf.command.sides import Key, Side, SideArm
 from pytest_tfperf.comparison.floors import Floor
 from pytest_tfperf.comparison.judge import hypotheses_of, judge_arm
 from pytest_tfperf.config import ComparisonPolicy
+from pytest_tfperf.diagnosis.findings import forced, slowed
 from pytest_tfperf.measurement.environment import changed
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.environment import Environment
@@ -167,6 +168,13 @@ def _disturbed(pair: Pair) -> tuple[str, ...]:
     return (*pair.here.disturbed, *(f"in A, {text}" for text in pair.there.disturbed))
 
 
+def _on_purpose(pair: Pair) -> Iterator[str]:
+    """What of either side is no measurement of the code as it is."""
+    for name, side in (("B", pair.here), ("A", pair.there)):
+        told = slowed(side.slowed), forced(side.entry.sessions)
+        yield from (f"{name}: {text}" for text in told if text)
+
+
 def _view(pair: Pair, verdict: ArmVerdict) -> ArmView:
     here, there = pair.here.entry, pair.there.entry
     rounds = len(here.latest.throughput)
@@ -177,7 +185,7 @@ def _view(pair: Pair, verdict: ArmVerdict) -> ArmView:
         soft_changes=changed(there.latest.soft, here.latest.soft),
         warnings=pair.here.warnings,
         details=(),
-        findings=[f"Disturbed: {text}." for text in _disturbed(pair)],
+        findings=[*_on_purpose(pair), *(f"Disturbed: {text}." for text in _disturbed(pair))],
         rounds=rounds,
         seconds=0.0,
         command="",

@@ -132,7 +132,7 @@ def _row(file: BaselineFile, count: int) -> tuple[str, ...]:
         tolerance,
         str(len(entry.sessions)),
         saved.date[:10],
-        saved.commit[:7] + (" with changes" if saved.dirty else ""),
+        saved.commit[:7] + (" with changes" if saved.dirty else "") + (", by force" if saved.forced else ""),
     )
 
 
@@ -169,7 +169,13 @@ def _object(path: Path, file: BaselineFile, count: int) -> dict[str, object]:
         "efficiency": _interval(figures.efficiency),
         "step_time": _interval(figures.step_time),
         "sessions": len(entry.sessions),
-        "newest": {"date": saved.date, "commit": saved.commit, "dirty": saved.dirty, "test": saved.test},
+        "newest": {
+            "date": saved.date,
+            "commit": saved.commit,
+            "dirty": saved.dirty,
+            "test": saved.test,
+            "forced": saved.forced,
+        },
     }
 
 

@@ -17,7 +17,7 @@ from pytest_tfperf.records.sweep import PairedRuns
 from pytest_tfperf.report.document import Case, SessionReport
 from pytest_tfperf.report.json_file import read_json
 from pytest_tfperf.report.measured import MeasuredArm, MeasuredSweep
-from pytest_tfperf.units import plural
+from pytest_tfperf.units import plural, slowed_by
 
 Key = tuple[str, str, str, Device, int]
 """Workload, strategy, variant, device and replica count: what tells the arms of a session from each other, as tests
@@ -42,6 +42,8 @@ class SideArm:
     """Largest relative loss that is no regression; None where the side says nothing of it."""
     disturbed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    slowed: tuple[str, ...] = ()
+    """What of it was slowed on purpose: ``T(4) by 10 %``."""
 
     @property
     def key(self) -> Key:
@@ -173,7 +175,8 @@ def _of_case(report: SessionReport, sweep: MeasuredSweep, case: Case) -> SideArm
     judged = case.judgement
     known = (judged.tolerance, *(metric.tolerance for metric in judged.metrics)) if judged else ()
     tolerance = next((each for each in known if each is not None), report.settings.tolerance)
-    seen = [(arm, run) for arm in {arm.label: arm for arm in needed}.values() for run in arm.runs]
+    unique = {arm.label: arm for arm in needed}.values()
+    seen = [(arm, run) for arm in unique for run in arm.runs]
     return SideArm(
         entry=entry,
         device=sweep.device,
@@ -183,6 +186,7 @@ def _of_case(report: SessionReport, sweep: MeasuredSweep, case: Case) -> SideArm
         versus_name=judged.versus if judged else "",
         tolerance=tolerance,
         disturbed=tuple(f"{arm.label}, round {run.round}: {text}" for arm, run in seen for text in run.disturbances),
+        slowed=tuple(slowed_by(arm.label, arm.slowdown) for arm in unique if arm.slowdown),
         warnings=tuple(dict.fromkeys(f"{arm.label}, {text}" for arm, run in seen for text in run.warnings)),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pytest_tfperf.diagnosis.left_out import left_out
 from pytest_tfperf.diagnosis.straggler import stragglers
 from pytest_tfperf.diagnosis.superlinear import above_one
-from pytest_tfperf.records.arm import SweepSpec
+from pytest_tfperf.records.baseline import BaselineSession
 from pytest_tfperf.records.comparison import ArmVerdict
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.units import plural
@@ -20,7 +20,12 @@ def findings(result: SweepResult, verdict: ArmVerdict) -> tuple[str, ...]:
     """Sentences, the most telling first; none where all went as it should."""
     replicas = verdict.arm.replicas
     own_reference = result.sweep.is_own_reference(replicas)
-    found = [_slowed(result.sweep.spec, replicas), *stragglers(result.results[result.arm_of(replicas)].runs)]
+    baseline = forced(verdict.baseline.sessions) if verdict.baseline else ""
+    found = [
+        slowed(result.sweep.spec.slowed(replicas)),
+        baseline,
+        *stragglers(result.results[result.arm_of(replicas)].runs),
+    ]
     found.append("" if own_reference else above_one(verdict.figures.efficiency, replicas))
     for where, throughputs in result.throughputs_of(replicas).items():
         found += left_out(where, throughputs)
@@ -33,10 +38,21 @@ def findings(result: SweepResult, verdict: ArmVerdict) -> tuple[str, ...]:
     return tuple(filter(None, found))
 
 
-def _slowed(spec: SweepSpec, replicas: int) -> str:
-    """Whoever forgets a slowdown in a marker is to see it beside every verdict."""
-    slowed = ", ".join(spec.slowed(replicas))
-    return f"The marker's slowdown makes steps longer on purpose: {slowed}." if slowed else ""
+def slowed(arms: Sequence[str]) -> str:
+    """Whoever forgets a slowdown in a marker is to see it beside every verdict. Of arms such as ``T(4) by 10 %``."""
+    return f"The marker's slowdown makes steps longer on purpose: {', '.join(arms)}." if arms else ""
+
+
+def forced(sessions: Sequence[BaselineSession]) -> str:
+    """What was saved by force is a doubtful thing to be held against, and nobody remembers it months later."""
+    doubtful = [session.provenance for session in sessions if session.provenance.forced]
+    if not doubtful:
+        return ""
+    of = f"{len(doubtful)} of the baseline's {len(sessions)} sessions were" if len(doubtful) > 1 else "A session was"
+    if len(sessions) == 1:
+        of = "The baseline was"
+    newest = doubtful[-1]
+    return f"{of} saved by force: of {newest.date[:10]}, although {newest.forced}."
 
 
 def _some(lines: Sequence[str]) -> str:

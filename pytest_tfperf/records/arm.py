@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_tfperf.records.link import Link
+from pytest_tfperf.units import slowed_by
 
 Device = Literal["cpu", "gpu"]
 Scalar = str | int | float | bool | None
@@ -176,7 +177,7 @@ class SweepSpec:
         """Which of T(1) and T(N) the slowdown makes take longer, and by how much: ``T(4) by 10 %``."""
         own = replicas == 1 and self.recipe == self.reference  # one arm is both, and slowed as the reference
         arms = [self.reference_arm, *([] if own else [self.arm(replicas)])]
-        return tuple(f"{arm.label} by {100 * self.slowdown_of(arm):g} %" for arm in arms if self.slowdown_of(arm))
+        return tuple(slowed_by(arm.label, self.slowdown_of(arm)) for arm in arms if self.slowdown_of(arm))
 
     @property
     def reference_arm(self) -> Arm:

@@ -21,6 +21,8 @@ class Provenance:
     """Whether the checkout had uncommitted changes."""
     test: str
     """Node id of the test that was measured."""
+    forced: str = ""
+    """Why saving it was refused, where it was saved by force all the same; empty otherwise, and in older files."""
 
     @property
     def sweep(self) -> str:

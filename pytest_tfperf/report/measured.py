@@ -82,6 +82,8 @@ class MeasuredArm:
     """Why there are no more runs; empty where nothing went wrong."""
     logs: Mapping[str, str] = field(default_factory=dict)
     """The last lines that each task of the last run printed."""
+    slowdown: float = 0.0
+    """Fraction by which its steps were made longer on purpose, by the marker. 0 in older reports."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def test_only_the_selected_count_is_saved_and_what_was_set_by_hand_stays(fresh: 
     assert re.search(r"^took .*, expected ", first.stdout, re.MULTILINE)
     (file,) = fresh.baseline_files
     text = file.read_text()
-    assert next(line for line in text.splitlines() if not line.startswith("#")) == "schema_version: 5"
+    assert next(line for line in text.splitlines() if not line.startswith("#")) == "schema_version: 6"
     floor = "efficiency_floor: 0.001  # measured by hand, see the wiki"
     file.write_text(text.replace("efficiency_floor: null", floor))
     one_before = file.read_text().partition("  2:")[0]
@@ -90,6 +90,16 @@ def test_a_session_of_another_speed_replaces_the_earlier_one(slow: Gate) -> None
     after = file.read_text()
     assert before.count("        saved:") == after.count("        saved:") == 1
     assert before != after
+
+
+def test_what_is_saved_by_force_says_so_to_whoever_is_held_against_it(fresh: Gate) -> None:
+    done = fresh.run("--tfperf-force-save", "--tfperf-rounds=3", extra=", slowdown={2: 1.5}")
+    assert done.returncode == 0, done.stdout
+    (file,) = fresh.baseline_files
+    why = "its marker's slowdown makes steps longer on purpose (T(2) by 150 %)"
+    assert f"          forced: '{why.replace(chr(39), 2 * chr(39))}'\n" in file.read_text()
+    done = fresh.run("--tfperf-rounds=3")
+    assert re.search(rf"The baseline was saved by force: of 20[0-9-]+, although {re.escape(why)}\.", done.stdout)
 
 
 def test_what_a_marker_slows_down_is_not_saved(fresh: Gate) -> None:

@@ -59,7 +59,7 @@ def edit(path: Path, old: str, new: str) -> None:
 def annotate(path: Path, header: str) -> None:
     """Comments everywhere, and hand-set limits, in a file of 2 and 4 replicas."""
     edit(path, header + "\n", "# Our baselines.\n\n")
-    edit(path, "schema_version: 5\n", "schema_version: 5   # first key, always\n")
+    edit(path, "schema_version: 6\n", "schema_version: 6   # first key, always\n")
     edit(
         path,
         "  2:\n    efficiency_floor: null\n",

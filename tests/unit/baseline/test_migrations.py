@@ -122,7 +122,7 @@ def test_saving_another_replica_count_makes_it_this_version_with_every_comment_w
     BaselineStore(path.parents[1]).save([make_entry(4)])
     text = path.read_text()
     head, tail = VERSION_1.split("  2:\n")[0], "  # not measured yet\n  8:\n    efficiency_floor: 0.5\n"
-    assert text.startswith(head.replace("schema_version: 1", "schema_version: 5") + VERSION_2_REPLICAS + "  4:\n")
+    assert text.startswith(head.replace("schema_version: 1", "schema_version: 6") + VERSION_2_REPLICAS + "  4:\n")
     assert text.endswith(tail + "    tolerance: null\n")
 
 

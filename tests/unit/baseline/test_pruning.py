@@ -81,9 +81,9 @@ def test_comments_and_limits_stay(tmp_path: Path) -> None:
 
 def test_an_older_version_becomes_the_current_one(tmp_path: Path) -> None:
     path = file_of(tmp_path)
-    path.write_text(path.read_text().replace("schema_version: 5", "schema_version: 2"))
+    path.write_text(path.read_text().replace("schema_version: 6", "schema_version: 2"))
     drop_sessions(tmp_path, path, SessionRule(keep=1))
-    assert "schema_version: 5" in path.read_text()
+    assert "schema_version: 6" in path.read_text()
     assert days(path, 2) == DAYS[3:]
 
 

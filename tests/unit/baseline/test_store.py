@@ -29,7 +29,7 @@ def test_first_save_writes_this_file(tmp_path: Path) -> None:
     assert path_of(tmp_path).read_text() == (
         HEADER
         + """
-schema_version: 5
+schema_version: 6
 workload: mlp
 strategy: ps_async
 variant: null
@@ -379,6 +379,19 @@ def test_what_a_run_took_is_two_positive_numbers(tmp_path: Path, key: str, wrong
         BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 2)
 
 
+def test_why_a_session_was_saved_by_force_is_kept(tmp_path: Path) -> None:
+    why = "its marker's slowdown makes steps longer on purpose (T(2) by 10 %)"
+    session = make_session(replicas=4)
+    session = dataclasses.replace(session, provenance=dataclasses.replace(session.provenance, forced=why))
+    BaselineStore(tmp_path).save([make_entry(2), make_entry(4, sessions=(session,))])
+    assert path_of(tmp_path).read_text().count("          forced: ") == 1
+    found = [BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", count) for count in (2, 4)]
+    assert [each.provenance.forced for each in found if each] == ["", why]
+    edit(path_of(tmp_path), "forced: '" + why.replace("'", "''") + "'", "forced: ''")
+    with pytest.raises(BaselineError, match=r"line \d+: replicas\.4\.sessions\..*\.saved\.forced is '', not a text"):
+        BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 4)
+
+
 def test_how_long_windows_were_is_kept_and_may_be_missing(tmp_path: Path) -> None:
     baselines = BaselineStore(tmp_path)
     baselines.save([make_entry()])
@@ -395,7 +408,7 @@ def test_how_long_windows_were_is_kept_and_may_be_missing(tmp_path: Path) -> Non
 @pytest.mark.parametrize("version", [2, 3, 4])
 def test_a_file_of_an_older_version_is_read(tmp_path: Path, version: int) -> None:
     BaselineStore(tmp_path).save([make_entry()])
-    edit(path_of(tmp_path), "schema_version: 5", f"schema_version: {version}")
+    edit(path_of(tmp_path), "schema_version: 6", f"schema_version: {version}")
     assert BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 2) is not None
 
 

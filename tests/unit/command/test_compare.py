@@ -308,3 +308,29 @@ def test_a_tolerance_is_a_fraction(tmp_path: Path, capsys: Capture, tolerance: s
     ran = tfperf(capsys, "compare", "a", "b", f"--tolerance={tolerance}")
     assert ran.code == 2
     assert "fraction" in ran.err
+
+
+def test_what_was_slowed_on_purpose_says_so_on_either_side(tmp_path: Path, capsys: Capture) -> None:
+    report = measured(seed=1)
+    (sweep, *rest) = report.sweeps
+    arms = tuple(replace(arm, slowdown=0.1 if arm.label == "T(4)" else 0.0) for arm in sweep.arms)
+    slowed = written(tmp_path / "slowed.json", replace(report, sweeps=(replace(sweep, arms=arms), *rest)))
+    other = written(tmp_path / "other.json", measured(seed=2))
+    told = "The marker's slowdown makes steps longer on purpose: T(4) by 10 %."
+    assert tfperf(capsys, "compare", other, slowed).out.count(f"B: {told}") == 1
+    assert tfperf(capsys, "compare", slowed, other).out.count(f"A: {told}") == 1
+    assert "on purpose" not in tfperf(capsys, "compare", other, other).out
+
+
+def test_a_baseline_that_was_saved_by_force_says_so(tmp_path: Path, capsys: Capture) -> None:
+    (path,) = stored(tmp_path, 4).glob("*/*.yaml")
+    report = written(tmp_path / "b.json", measured(seed=2))
+    assert "by force" not in tfperf(capsys, "compare", path, report).out
+    head, line, tail = path.read_text().rpartition("          test: ")
+    test, _, rest = tail.partition("\n")
+    path.write_text(f"{head}{line}{test}\n          forced: its test failed\n{rest}")
+    out = tfperf(capsys, "compare", path, report).out
+    assert out.count("A: A session was saved by force: of 2026-01-05, although its test failed.") == 1
+    assert tfperf(capsys, "show", path).out.count(", by force") == 1
+    found = json.loads(tfperf(capsys, "show", path, "--json").out)
+    assert [each["newest"]["forced"] for each in found if each["newest"]["forced"]] == ["its test failed"]

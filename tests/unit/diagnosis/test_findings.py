@@ -18,7 +18,7 @@ from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.report.text import failure_text, summary_lines
 from pytest_tfperf.report.view import arm_view
 from pytest_tfperf.saving import why_unfit
-from tests.unit.canned import judged
+from tests.unit.canned import baseline, judged
 from tests.unit.diagnosis.test_straggler import run
 
 SPEC = SweepSpec(
@@ -135,3 +135,24 @@ def test_efficiency_that_is_surely_above_one_is_suspect() -> None:
 )
 def test_efficiency_that_is_not(efficiency: Estimate, replicas: int) -> None:
     assert above_one(efficiency, replicas) == ""
+
+
+@pytest.mark.parametrize(
+    ("forced", "told"),
+    [
+        (["too noisy"], ["The baseline was saved by force: of 2026-11-20, although too noisy."]),
+        (["its test failed", ""], ["A session was saved by force: of 2026-11-19, although its test failed."]),
+        (
+            ["its test failed", "", "too noisy"],
+            ["2 of the baseline's 3 sessions were saved by force: of 2026-11-20, although too noisy."],
+        ),
+        ([""], []),
+    ],
+)
+def test_a_baseline_that_was_saved_by_force_is_told(forced: Sequence[str], told: Sequence[str]) -> None:
+    stored = baseline(sessions=[1.0] * len(forced))
+    sessions = tuple(
+        replace(session, provenance=replace(session.provenance, forced=why))
+        for session, why in zip(stored.sessions, forced, strict=True)
+    )
+    assert list(findings(result(EVEN, EVEN), judged(stored=replace(stored, sessions=sessions)))) == told

@@ -72,10 +72,13 @@ def reason(floor: FloorVerdict) -> str:
         return f"{label} {seen.value:.3f} is under its floor {floor.floor:.3f} (set in {floor.origin})"
     if seen.n < 2:
         return f"{label}: one run cannot say whether its floor {floor.floor:.3f} is met"
-    return (
-        f"{label} {seen.value:.3f} [{seen.low:.3f}, {seen.high:.3f}] does not say whether its floor "
-        f"{floor.floor:.3f} is met; more rounds would"
-    )
+    figure = f"{label} {seen.value:.3f} [{seen.low:.3f}, {seen.high:.3f}]"
+    if seen.high < floor.floor:  # this interval is not the wider one that an alarm takes
+        return (
+            f"{figure} looks to be under its floor {floor.floor:.3f}, but not surely enough for an alarm after so few "
+            "rounds; more would decide it"
+        )
+    return f"{figure} does not say whether its floor {floor.floor:.3f} is met; more rounds would"
 
 
 def _scaled(estimate: Estimate, value: float, ratio: float) -> Estimate:

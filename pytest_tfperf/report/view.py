@@ -67,10 +67,10 @@ class ArmView:
 
     @property
     def headline(self) -> str:
-        """One line for lists of failures."""
+        """One line for lists of failures, what moved first: pytest's own list cuts it at the terminal's width."""
         bad = [row for row in self.rows if row.severity is Verdict.REGRESSED]
         moved = ", ".join(f"{row.label} {row.change}" if row.change else f"{row.label} {row.now}" for row in bad)
-        return f"{self.title}: {self.verdict}" + (f" ({moved})" if moved else "")
+        return f"{self.verdict}{f' ({moved})' if moved else ''}: {self.title}"
 
 
 def arm_view(

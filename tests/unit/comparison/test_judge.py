@@ -315,6 +315,10 @@ def test_a_floor_that_seems_missed_is_open_at_a_look_that_may_raise_no_alarm(flo
     first = judged(floor=floor, missing=missing, noise=NOISE[:2], planned=5)
     assert (first.floors[0].verdict, first.floors[0].open, first.settled) == (Verdict.INCONCLUSIVE, True, False)
     assert judged(floor=floor, missing=missing).under_floor
+    # An interval below the floor is not called one that says nothing.
+    (reason,) = (each for each in first.reasons if "floor" in each)
+    under = first.floors[0].now.high < floor
+    assert ("looks to be under its floor" in reason, "does not say whether" in reason) == (under, not under)
 
 
 @pytest.mark.parametrize(("floor", "expected"), [(2.5, Verdict.REGRESSED), (1.9, Verdict.UNCHANGED)])

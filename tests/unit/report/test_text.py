@@ -84,7 +84,7 @@ def test_no_baseline_shows_what_was_measured() -> None:
 
 def test_headline_names_only_what_regressed() -> None:
     headline = view_of(judged(one=5000)).headline
-    assert "T(1) -12.3 %" in headline
+    assert headline.startswith("regressed (T(1) -12.3 %): resnet50 / multi_worker_mirrored")
     assert "T(4)" not in headline
 
 

@@ -101,7 +101,7 @@ def test_003_suspect_line(tfperf: Measured) -> None:
     tolerance=0.15, min_efficiency={2: 0.7, 4: 0.6}, versus="ps_async", min_speedup={2: 1.25, 4: 1.1},
 )  # fmt: skip
 def test_003_remedied(tfperf: Measured) -> None:
-    """A step reduces 6.9 MB in one. On two H200s E(2) is 0.93, and it is 1.9 times as fast as behind a server beside
+    """A step reduces 6.9 MB in one. On two H200s E(2) is 0.93, and it is 2.0 times as fast as behind a server beside
     them; with one step a call and 547 variables it was 0.86 and 1.44.
     """
     tfperf.check()
@@ -113,8 +113,8 @@ def test_003_remedied(tfperf: Measured) -> None:
     xla=True, tolerance=0.10, min_efficiency={2: 0.85, 4: 0.75},
 )  # fmt: skip
 def test_003_in_one_process(tfperf: Measured) -> None:
-    """The all-reduce inside the compiled step. On two H200s E(2) is 1.0, of a T(1) that XLA and packed variables make
-    2.4 times as fast as that of `test_003_remedied` in the same session.
+    """The all-reduce inside the compiled step. On two H200s E(2) is 1.0, of a T(1) that XLA makes 2.4 times as fast
+    as that of `test_003_remedied` in the same session.
     """
     tfperf.check()
 

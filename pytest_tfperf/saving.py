@@ -22,7 +22,24 @@ from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.stats.summary import coefficient_of_variation
 from pytest_tfperf.units import format_percent, plural
 
-_TAKE_AWAY = "; take it away first"
+_TAKE_AWAY = "take it away first"
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """Why a measurement is not to be saved."""
+
+    reason: str
+    """What a baseline keeps of it, where it is saved by force."""
+    details: str = ""
+    """Names what else ran on the machine, which is nothing to commit."""
+    remedy: str = ""
+    doubtful: bool = True
+    """Whether the measurement is to be doubted later, too."""
+
+    def __str__(self) -> str:
+        details = f" ({self.details})" if self.details else ""
+        return "; ".join(filter(None, (self.reason + details, self.remedy)))
 
 
 @dataclass(frozen=True)
@@ -96,15 +113,19 @@ class Saver:
         """
         config, name, replicas = self._config, provenance.test, verdict.arm.replicas
         asked = self._tolerance(result.sweep.spec, replicas, result.environment)
-        refusal = "" if passed else "its test failed"
         # Of any replica count: another definition in the file removes them all.
         stored = self._store.entries(result.environment, result.sweep.spec.baseline_name)
-        refusal = refusal or _of_another_test(stored, result)
-        refusal = refusal or _refusal(result, replicas, asked, config.smoke)
-        if refusal and not (config.force_save and not config.smoke):
-            raise BaselineError(f"{name} was not saved: {refusal}")
-        if refusal:  # whoever is held against it is told
-            provenance = replace(provenance, forced=refusal.removesuffix(_TAKE_AWAY))
+        refusals = [
+            _slowed(result.sweep.spec, replicas),
+            None if passed else _Refusal("its test failed"),
+            _of_another_test(stored, result),
+            _Refusal(f"not measured in full: {config.smoke}") if config.smoke else _unfit(result, replicas, asked),
+        ]
+        given = [refusal for refusal in refusals if refusal is not None]
+        if given and not (config.force_save and not config.smoke):
+            raise BaselineError(f"not saved: {given[0]}")  # pytest names the test, and cuts what comes late in a line
+        # Whoever is held against it later is told.
+        provenance = replace(provenance, forced="; ".join(each.reason for each in given if each.doubtful))
         entry = new_entry(result, replicas, provenance, config.measurement.window_seconds)
         (file,) = self._store.save([entry], keep=config.keep_sessions, outdated=outdated_by(verdict))
         self.saved.append(self._saved(name, file, result, replicas, asked))
@@ -134,30 +155,24 @@ def refused_anyway(sweeps: Iterable[Sweep], config: PerfConfig) -> list[str]:
     if config.smoke:
         return [f"nothing will be saved, as nothing is measured in full ({config.smoke})"]
     slowed = [
-        (f"{sweep.spec.test}[{replicas}]", reason)
+        (f"{sweep.spec.test}[{replicas}]", refusal)
         for sweep in sweeps
         for replicas in sweep.replicas
-        if (reason := _slowdown(sweep.spec, replicas))
+        if (refusal := _slowed(sweep.spec, replicas))
     ]
     if config.force_save:
-        return [f"{name} will be saved by force, although {reason}" for name, reason in slowed]
-    return [f"{name} will not be saved: {reason}{_TAKE_AWAY}" for name, reason in slowed]
+        return [f"{name} will be saved by force, although {refusal.reason}" for name, refusal in slowed]
+    return [f"{name} will not be saved: {refusal}" for name, refusal in slowed]
 
 
-def _slowdown(spec: SweepSpec, replicas: int) -> str:
+def _slowed(spec: SweepSpec, replicas: int) -> _Refusal | None:
     slowed = ", ".join(spec.slowed(replicas))
-    return f"its marker's slowdown makes steps longer on purpose ({slowed})" if slowed else ""
+    reason = f"its marker's slowdown makes steps longer on purpose ({slowed})"
+    return _Refusal(reason, remedy=_TAKE_AWAY) if slowed else None
 
 
-def _refusal(result: SweepResult, replicas: int, tolerance: float, smoke: str) -> str:
-    """Why an arm is not fit to be a baseline; empty where it is."""
-    if reason := _slowdown(result.sweep.spec, replicas):
-        return reason + _TAKE_AWAY
-    return f"not measured in full: {smoke}" if smoke else why_unfit(result, replicas, tolerance)
-
-
-def _of_another_test(stored: Sequence[BaselineEntry], result: SweepResult) -> str:
-    """Why it would take the place of what another test measured; empty where it would not.
+def _of_another_test(stored: Sequence[BaselineEntry], result: SweepResult) -> _Refusal | None:
+    """Why it would take the place of what another test measured; None where it would not.
 
     A test that was renamed measures the same, and one that was changed has its name: either may go on.
     """
@@ -165,23 +180,30 @@ def _of_another_test(stored: Sequence[BaselineEntry], result: SweepResult) -> st
     different = [entry for entry in stored if dict(entry.definition) != dict(result.definition)]
     other = next((entry.provenance.sweep for entry in different if entry.provenance.sweep != spec.test), "")
     if not other:
-        return ""
-    return (
-        f"its baseline {spec.baseline_name!r} is that of {other}, which measured something else; give one of them a "
-        "name of its own with variant='...' in its tfperf marker, or remove the file if that test is no more"
+        return None
+    remedy = (
+        "give one of them a name of its own with variant='...' in its tfperf marker, or remove the file if that test "
+        "is no more"
     )
+    reason = f"its baseline {spec.baseline_name!r} is that of {other}, which measured something else"
+    return _Refusal(reason, remedy=remedy, doubtful=False)
 
 
 def why_unfit(result: SweepResult, replicas: int, tolerance: float) -> str:
     """Why an arm's runs are not fit to be in a baseline; empty where they are."""
+    refusal = _unfit(result, replicas, tolerance)
+    return "" if refusal is None else str(refusal)
+
+
+def _unfit(result: SweepResult, replicas: int, tolerance: float) -> _Refusal | None:
     runs = result.paired(replicas)
     if len(runs.throughput) < FEWEST_TO_SAVE:
-        return (
-            f"{plural(len(runs.throughput), 'round')} do not show the noise; a baseline needs at least {FEWEST_TO_SAVE}"
-        )
+        reason = f"{plural(len(runs.throughput), 'round')} do not show the noise"
+        return _Refusal(reason, remedy=f"a baseline needs at least {FEWEST_TO_SAVE}")
     disturbed = result.disturbances_of(replicas)
     if disturbed:
-        return f"something disturbed runs that count ({'; '.join(disturbed)}); save on a quiet machine"
+        reason, remedy = "something disturbed runs that count", "save on a quiet machine"
+        return _Refusal(reason, "; ".join(disturbed), remedy)
     noise = {
         "T(1)": coefficient_of_variation(runs.reference),
         f"T({replicas})": coefficient_of_variation(runs.throughput),
@@ -189,11 +211,12 @@ def why_unfit(result: SweepResult, replicas: int, tolerance: float) -> str:
     }
     label, worst = max(noise.items(), key=lambda item: item[1])
     if worst > tolerance:
-        return (
+        return _Refusal(
             f"too noisy: runs of {label} vary by {format_percent(worst)} (standard deviation), its tolerance is "
-            f"{format_percent(tolerance)}; make the machine quieter or the tolerance wider"
+            f"{format_percent(tolerance)}",
+            remedy="make the machine quieter or the tolerance wider",
         )
-    return ""
+    return None
 
 
 def new_entry(

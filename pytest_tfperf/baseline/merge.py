@@ -22,7 +22,7 @@ from pytest_tfperf.baseline.schema import (
     session_order,
 )
 from pytest_tfperf.records.arm import definition_changes
-from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession
+from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.units import plural
 
@@ -156,7 +156,7 @@ def _entry(
     added: list[Key] = []
     again = 0
     for session in map(_rounded, entry.sessions):
-        key = next((key for key in others if known[key] == session), None)
+        key = next((key for key in others if _is_same(known[key], session)), None)
         if key is None:
             # The key of a session that is about to go is taken too, or its comments would speak of the new one.
             key = _new_key(session, [*written])
@@ -164,6 +164,8 @@ def _entry(
         else:
             others.remove(key)
             again += 1
+            if known[key] != session:  # saved by force, and then as what passed, or the other way round
+                known[key], written[key] = session, {**_mapping(written[key]), "saved": _saved(session.provenance)}
         added.append(key)
     # The new ones never go first, not even where this machine's clock is behind.
     kept = sorted([*others, *added][-keep:], key=session_order)
@@ -218,16 +220,25 @@ def _rounded_seconds(of_runs: tuple[float, float] | None) -> tuple[float, float]
     return reference, own
 
 
+def _is_same(one: BaselineSession, other: BaselineSession) -> bool:
+    """Whether both are one measurement, whatever is thought of it."""
+    return one == replace(other, provenance=replace(other.provenance, forced=one.provenance.forced))
+
+
+def _saved(saved: Provenance) -> Data:
+    forced: Data = {FORCED: saved.forced} if saved.forced else {}
+    return {"commit": saved.commit, "dirty": saved.dirty, "test": saved.test, **forced}
+
+
 def _session(session: BaselineSession) -> Data:
-    saved, soft = session.provenance, session.soft
+    soft = session.soft
     runs: Data = {name: [rounded(value) for value in getattr(session, name)] for name in SERIES}
     of_runs = {FIRST_RUN_SECONDS: session.first_run_seconds, RUN_SECONDS: session.run_seconds}
     seconds: Data = {key: [rounded(each, 3) for each in pair] for key, pair in of_runs.items() if pair is not None}
     if session.window_seconds is not None:
         seconds[WINDOW_SECONDS] = rounded(session.window_seconds, 3)
-    forced: Data = {FORCED: saved.forced} if saved.forced else {}
     return {
-        "saved": {"commit": saved.commit, "dirty": saved.dirty, "test": saved.test, **forced},
+        "saved": _saved(session.provenance),
         "soft": {key: soft[key] for key in sorted(soft)},
         "runs": runs,
         **seconds,

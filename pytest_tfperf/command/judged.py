@@ -170,8 +170,11 @@ def _disturbed(pair: Pair) -> tuple[str, ...]:
 
 def _on_purpose(pair: Pair) -> Iterator[str]:
     """What of either side is no measurement of the code as it is."""
-    for name, side in (("B", pair.here), ("A", pair.there)):
-        told = slowed(side.slowed), forced(side.entry.sessions)
+    for name, side, sessions in (
+        ("B", pair.here, (pair.here.entry.latest,)),
+        ("A", pair.there, pair.there.entry.sessions),
+    ):
+        told = slowed(side.slowed), forced(sessions)
         yield from (f"{name}: {text}" for text in told if text)
 
 

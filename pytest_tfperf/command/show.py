@@ -17,6 +17,7 @@ from pytest_tfperf.command.codes import FINE, UNREADABLE
 from pytest_tfperf.command.printing import columns, complain
 from pytest_tfperf.command.sides import looks_like_json
 from pytest_tfperf.errors import BaselineError
+from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.report.view import with_noise
@@ -123,6 +124,7 @@ def _row(file: BaselineFile, count: int) -> tuple[str, ...]:
     from pytest_tfperf.comparison.effect import stored_figures
 
     figures, saved = stored_figures(entry), entry.provenance
+    forced = _forced(entry)
     return (
         *names,
         with_noise(figures.reference),
@@ -130,10 +132,15 @@ def _row(file: BaselineFile, count: int) -> tuple[str, ...]:
         "" if entry.is_own_reference else _efficiency(figures.efficiency),
         floor,
         tolerance,
-        str(len(entry.sessions)),
+        str(len(entry.sessions)) + (f" ({forced} by force)" if forced else ""),
         saved.date[:10],
-        saved.commit[:7] + (" with changes" if saved.dirty else "") + (", by force" if saved.forced else ""),
+        saved.commit[:7] + (" with changes" if saved.dirty else ""),
     )
+
+
+def _forced(entry: BaselineEntry) -> int:
+    """Sessions that were saved by force."""
+    return sum(bool(session.provenance.forced) for session in entry.sessions)
 
 
 def _efficiency(estimate: Estimate) -> str:
@@ -156,6 +163,7 @@ def _object(path: Path, file: BaselineFile, count: int) -> dict[str, object]:
         "efficiency_floor": limits.floor,
         "tolerance": limits.tolerance,
         "sessions": 0,
+        "forced": 0,
     }
     if entry is None:
         return found
@@ -169,6 +177,7 @@ def _object(path: Path, file: BaselineFile, count: int) -> dict[str, object]:
         "efficiency": _interval(figures.efficiency),
         "step_time": _interval(figures.step_time),
         "sessions": len(entry.sessions),
+        "forced": _forced(entry),
         "newest": {
             "date": saved.date,
             "commit": saved.commit,

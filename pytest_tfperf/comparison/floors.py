@@ -75,8 +75,8 @@ def reason(floor: FloorVerdict) -> str:
     figure = f"{label} {seen.value:.3f} [{seen.low:.3f}, {seen.high:.3f}]"
     if seen.high < floor.floor:  # this interval is not the wider one that an alarm takes
         return (
-            f"{figure} looks to be under its floor {floor.floor:.3f}, but not surely enough for an alarm after so few "
-            "rounds; more would decide it"
+            f"{figure} looks to be under its floor {floor.floor:.3f}, but not surely enough for an alarm; more rounds "
+            "would decide it"
         )
     return f"{figure} does not say whether its floor {floor.floor:.3f} is met; more rounds would"
 

@@ -48,11 +48,9 @@ def forced(sessions: Sequence[BaselineSession]) -> str:
     doubtful = [session.provenance for session in sessions if session.provenance.forced]
     if not doubtful:
         return ""
-    of = f"{len(doubtful)} of the baseline's {len(sessions)} sessions were" if len(doubtful) > 1 else "A session was"
-    if len(sessions) == 1:
-        of = "The baseline was"
-    newest = doubtful[-1]
-    return f"{of} saved by force: of {newest.date[:10]}, although {newest.forced}."
+    each = [f"that of {saved.date[:10]}, although {saved.forced}" for saved in doubtful[::-1]]
+    of = f"{len(doubtful)} of {len(sessions)} stored sessions {'was' if len(doubtful) == 1 else 'were'}"
+    return f"{'The stored session was' if len(sessions) == 1 else of} saved by force: {_some(each)}."
 
 
 def _some(lines: Sequence[str]) -> str:

@@ -99,7 +99,9 @@ def test_what_is_saved_by_force_says_so_to_whoever_is_held_against_it(fresh: Gat
     why = "its marker's slowdown makes steps longer on purpose (T(2) by 150 %)"
     assert f"          forced: '{why.replace(chr(39), 2 * chr(39))}'\n" in file.read_text()
     done = fresh.run("--tfperf-rounds=3")
-    assert re.search(rf"The baseline was saved by force: of 20[0-9-]+, although {re.escape(why)}\.", done.stdout)
+    assert re.search(
+        rf"The stored session was saved by force: that of 20[0-9-]+, although {re.escape(why)}\.", done.stdout
+    )
 
 
 def test_what_a_marker_slows_down_is_not_saved(fresh: Gate) -> None:
@@ -108,7 +110,8 @@ def test_what_a_marker_slows_down_is_not_saved(fresh: Gate) -> None:
     why = "its marker's slowdown makes steps longer on purpose (T(2) by 150 %); take it away first"
     before, _, after = done.stdout.partition("round 1/1")
     assert f"[2] will not be saved: {why}" in before, "before minutes are spent"
-    assert f"was not saved: {why}" in after
+    assert f"not saved: {why}" in after
+    assert "::test_scales[2] - not saved: its marker's slowdown " in after
     assert "    The marker's slowdown makes steps longer on purpose: T(2) by 150 %." in done.stdout
     assert fresh.baseline_files == []
 

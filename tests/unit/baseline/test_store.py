@@ -405,7 +405,7 @@ def test_how_long_windows_were_is_kept_and_may_be_missing(tmp_path: Path) -> Non
         BaselineStore(tmp_path).find(ENVIRONMENT, "mlp-ps_async", 2)
 
 
-@pytest.mark.parametrize("version", [2, 3, 4])
+@pytest.mark.parametrize("version", [2, 3, 4, 5])
 def test_a_file_of_an_older_version_is_read(tmp_path: Path, version: int) -> None:
     BaselineStore(tmp_path).save([make_entry()])
     edit(path_of(tmp_path), "schema_version: 6", f"schema_version: {version}")

@@ -326,11 +326,18 @@ def test_a_baseline_that_was_saved_by_force_says_so(tmp_path: Path, capsys: Capt
     (path,) = stored(tmp_path, 4).glob("*/*.yaml")
     report = written(tmp_path / "b.json", measured(seed=2))
     assert "by force" not in tfperf(capsys, "compare", path, report).out
-    head, line, tail = path.read_text().rpartition("          test: ")
-    test, _, rest = tail.partition("\n")
-    path.write_text(f"{head}{line}{test}\n          forced: its test failed\n{rest}")
+    # The newest of the last count, and the oldest of the one before.
+    lines = path.read_text().splitlines()
+    tests = [number for number, line in enumerate(lines) if line.startswith("          test: ")]
+    for number, why in ((tests[-1], "its test failed"), (tests[-10], "too noisy")):
+        lines.insert(number + 1, f"          forced: {why}")
+    path.write_text("\n".join(lines) + "\n")
     out = tfperf(capsys, "compare", path, report).out
-    assert out.count("A: A session was saved by force: of 2026-01-05, although its test failed.") == 1
-    assert tfperf(capsys, "show", path).out.count(", by force") == 1
+    for date, why in (("2026-01-05", "its test failed"), ("2026-01-01", "too noisy")):
+        assert out.count(f"A: 1 of 5 stored sessions was saved by force: that of {date}, although {why}.") == 1
+    out = tfperf(capsys, "compare", report, path).out  # of a baseline B the newest session is judged, and no other
+    assert out.count("by force") == 1
+    assert "B: The stored session was saved by force: that of 2026-01-05, although its test failed." in out
+    assert tfperf(capsys, "show", path).out.count("  5 (1 by force)  ") == 2
     found = json.loads(tfperf(capsys, "show", path, "--json").out)
-    assert [each["newest"]["forced"] for each in found if each["newest"]["forced"]] == ["its test failed"]
+    assert [(each["forced"], each["newest"]["forced"]) for each in found[-2:]] == [(1, ""), (1, "its test failed")]

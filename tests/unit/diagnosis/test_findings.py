@@ -140,11 +140,17 @@ def test_efficiency_that_is_not(efficiency: Estimate, replicas: int) -> None:
 @pytest.mark.parametrize(
     ("forced", "told"),
     [
-        (["too noisy"], ["The baseline was saved by force: of 2026-11-20, although too noisy."]),
-        (["its test failed", ""], ["A session was saved by force: of 2026-11-19, although its test failed."]),
+        (["too noisy"], ["The stored session was saved by force: that of 2026-11-20, although too noisy."]),
+        (
+            ["its test failed", ""],
+            ["1 of 2 stored sessions was saved by force: that of 2026-11-19, although its test failed."],
+        ),
         (
             ["its test failed", "", "too noisy"],
-            ["2 of the baseline's 3 sessions were saved by force: of 2026-11-20, although too noisy."],
+            [
+                "2 of 3 stored sessions were saved by force: that of 2026-11-20, although too noisy | that of "
+                "2026-11-18, although its test failed."
+            ],
         ),
         ([""], []),
     ],

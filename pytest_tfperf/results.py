@@ -16,7 +16,14 @@ class Results:
     def __init__(self, config: PerfConfig) -> None:
         self._config = config
         self.sweeps: dict[str, SweepResult] = {}
+        self.unfinished: dict[str, SweepResult] = {}
+        """What there is of sweeps that something ended half way: nothing is judged by it, but reports have it."""
         self.arms: dict[tuple[str, int], ArmReport] = {}
+
+    @property
+    def measured(self) -> tuple[SweepResult, ...]:
+        """Of each sweep all that was measured, those that were not finished last."""
+        return (*self.sweeps.values(), *(each for test, each in self.unfinished.items() if test not in self.sweeps))
 
     @property
     def views(self) -> tuple[ArmView, ...]:

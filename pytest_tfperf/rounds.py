@@ -67,6 +67,8 @@ class SweepMeasurer:
         pace: Pace,
         settled: Settled,
         other: Side | None = None,
+        *,
+        unfinished: Callable[[SweepResult], None] = lambda _: None,
     ) -> SweepResult:
         """Measure round after round, until each replica count is settled or lost, or `pace` allows no more.
 
@@ -75,6 +77,9 @@ class SweepMeasurer:
         against; an arm that no open count needs is measured no further. An arm that cannot be measured keeps its
         error, and the counts that need it are lost; the others go on. With another side both measure an arm one right
         after the other, each first in every other round; an arm that one of them cannot measure is lost for both.
+
+        Where something ends it half way, Ctrl-C above all, `unfinished` is given what there is by then: its rounds are
+        the whole ones, an arm may have a run more.
         """
         spec, started = sweep.spec, self._clock.now()
         state = _State(sweep, environment, cores_per_rank(spec, self._cores), other)
@@ -83,19 +88,25 @@ class SweepMeasurer:
         self._progress.line(
             f"{spec.test}: {plural(len(sweep.arms), 'arm')}, {most}{plural(pace.planned, 'round')}{beside}"
         )
-        for number in range(1, pace.planned + 1):
-            self._round(state, number, workload, gpus, other)
-            elapsed = self._clock.now() - started
-            self._report_round(state, number, pace.planned)
-            more = pace.may_go_on(number, elapsed, state.seconds_of_a_round)
-            look = pace.look(number, more=more)
-            if look is not None and state.open:
-                decided = settled(state.result(number, elapsed), look)
-                state.settled.update(decided)
-                self._report_look(state, decided, look)
-            if not more or not state.open:
-                break
-        return state.result(number, self._clock.now() - started)
+        whole = 0
+        try:
+            for number in range(1, pace.planned + 1):
+                self._round(state, number, workload, gpus, other)
+                whole, elapsed = number, self._clock.now() - started
+                self._report_round(state, number, pace.planned)
+                more = pace.may_go_on(number, elapsed, state.seconds_of_a_round)
+                look = pace.look(number, more=more)
+                if look is not None and state.open:
+                    decided = settled(state.result(number, elapsed), look)
+                    state.settled.update(decided)
+                    self._report_look(state, decided, look)
+                if not more or not state.open:
+                    break
+        except BaseException:
+            if any(state.runs.values()):
+                unfinished(state.result(whole, self._clock.now() - started))
+            raise
+        return state.result(whole, self._clock.now() - started)
 
     def _round(
         self, state: _State, number: int, workload: WorkloadDefinition, gpus: Sequence[str], other: Side | None

@@ -231,9 +231,12 @@ class PerfSession:
         def settled(result: SweepResult, look: Look) -> Mapping[int, str]:
             return self._judge.settled(opposed(result), look)
 
+        def unfinished(result: SweepResult) -> None:
+            self.results.unfinished[spec.test] = opposed(result)
+
         pace = self._time.pace(spec, sweeps=len(self._unmeasured))
-        environment = self._environment(spec.device)
-        return opposed(self._measurer.measure(sweep, workload, environment, _gpus(spec), pace, settled, side))
+        where = self._environment(spec.device), _gpus(spec)
+        return opposed(self._measurer.measure(sweep, workload, *where, pace, settled, side, unfinished=unfinished))
 
     def _stored(self, spec: SweepSpec, replicas: int) -> Stored:
         """What the baselines know of a count; nothing where they cannot be read, an error of its test alone."""

@@ -223,7 +223,7 @@ class SessionReport:
     places: Mapping[str, Place]
     """By device, ``cpu`` or ``gpu``: those on which something was measured."""
     sweeps: tuple[MeasuredSweep, ...]
-    """What was measured, one for each test function."""
+    """What was measured, one for each test function; of one that was interrupted, as far as it came."""
     cases: tuple[Case, ...]
     """In the order of the session."""
     findings: tuple[str, ...]

@@ -218,7 +218,7 @@ def _unmeasured(ranked: tuple[Case, ...]) -> list[str]:
     found: dict[tuple[str, str], list[str]] = {}
     for case in ranked:
         if case.outcome in ("skipped", "not run"):
-            reason = case.text or "the session ended before their turn"
+            reason = case.text or "the session ended before or in their turn"
             found.setdefault((case.outcome, reason), []).append(case.id)
     return [
         f"- {len(ids)} {outcome}, {inline(reason)}: {', '.join(code(id) for id in ids[:3])}"

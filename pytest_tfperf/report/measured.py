@@ -103,7 +103,7 @@ class MeasuredSweep:
     definition: Mapping[str, Scalar]
     """What a baseline must have measured too to be comparable: batch, precision, options and so on."""
     rounds: int
-    """Rounds that were measured."""
+    """Whole rounds that were measured."""
     seconds: float
     """What measuring it took."""
     arms: tuple[MeasuredArm, ...]

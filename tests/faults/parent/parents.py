@@ -153,6 +153,14 @@ class Parent:
             for case in cases
         }
 
+    def runs(self, name: str = "report.json") -> dict[str, dict[str, int]]:
+        """How many runs each arm of each sweep has in the JSON report."""
+        sweeps = json.loads((self.folder / name).read_text())["sweeps"]
+        return {
+            sweep["test"].partition("::")[2]: {arm["label"]: len(arm["runs"]) for arm in sweep["arms"]}
+            for sweep in sweeps
+        }
+
     def baselines(self) -> list[str]:
         """The variants that have a baseline; each file must be whole, and there must be no other."""
         files = [path for path in self.folder.glob("baselines/**/*") if path.is_file()]

@@ -36,6 +36,8 @@ def test_ctrl_c_in_a_run_and_again_while_its_tasks_are_ended(tmp_path: Path) -> 
         assert "KeyboardInterrupt" in ended.output
         assert ended.is_no_verdict(), ended.output
         assert one.report() == {"test_before": "no_baseline", "test_struck": None, "test_after": None}
+        # So is what there is of the sweep that was interrupted, though nothing is judged by it.
+        assert one.runs() == {"test_before": {"T(1)": 1}, "test_struck": {"T(1)": 1, "T(2)": 0}}
         assert "test_before" in (one.folder / "report.md").read_text()
         assert "1 no_baseline" in ended.output
 

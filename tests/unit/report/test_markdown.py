@@ -112,7 +112,7 @@ def test_what_was_not_run_is_no_pass(report: SessionReport) -> None:
     cut = tuple(replace(case, outcome="not run", judgement=None, text="") for case in report.cases[:3])
     text = to_markdown(replace(report, cases=cut))
     assert "**3 not run**" in text
-    assert "- 3 not run, the session ended before their turn: " in text
+    assert "- 3 not run, the session ended before or in their turn: " in text
 
 
 def test_the_command_measures_what_failed_again(report: SessionReport) -> None:

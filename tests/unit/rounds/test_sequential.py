@@ -104,6 +104,30 @@ def test_it_stops_when_everything_is_settled(runs: CannedRuns) -> None:
     assert lines.lines[-1] == "  decided after 3 of 5 rounds: T(2) unchanged, T(4) unchanged"
 
 
+def test_what_there_is_of_a_sweep_that_is_interrupted_is_given() -> None:
+    class Interrupted(CannedRuns):
+        def run(self, spec: SweepSpec, arm: Arm, workload: WorkloadDefinition, number: int, gpus: Sequence[str]) -> Run:
+            if len(self.made) == 5 + after:
+                raise KeyboardInterrupt
+            return super().run(spec, arm, workload, number, gpus)
+
+    def given(runs: CannedRuns) -> list[SweepResult]:
+        found: list[SweepResult] = []
+        measurer = SweepMeasurer(runs, Lines(), (0, 1), runs.clock)
+        workload = WorkloadDefinition("mlp", lambda: None, {})
+        sweep, settled = Sweep(SPEC, SPEC.replicas), Settling({2: 3, 4: 3})
+        with pytest.raises(KeyboardInterrupt):
+            measurer.measure(sweep, workload, Environment({}, {}), [], Pace(5), settled, unfinished=found.append)
+        return found
+
+    after = 2  # in the second round, in which arms are measured backwards
+    (result,) = given(Interrupted(FakeClock()))
+    assert (result.rounds, result.seconds) == (1, 70.0)
+    assert [len(each.runs) for each in result.results.values()] == [1, 1, 1, 2, 2]
+    after = -5  # before anything was measured
+    assert given(Interrupted(FakeClock())) == []
+
+
 def test_what_is_settled_is_measured_no_further_but_the_reference_goes_on(runs: CannedRuns) -> None:
     result, lines = measure(Settling({2: 2, 4: 4}), Pace(5), runs)
     assert runs.of_round(2) == ["T(4) ps_async", "T(4)", "T(2) ps_async", "T(2)", "T(1)"]

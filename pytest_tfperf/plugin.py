@@ -25,7 +25,7 @@ from pytest_tfperf.items import (
     sweep_key,
 )
 from pytest_tfperf.report.progress import TerminalProgress
-from pytest_tfperf.report.text import not_run, summary_lines, tally
+from pytest_tfperf.report.text import not_run, summary_lines, tally, unchecked
 from pytest_tfperf.serving import Serving, collect_everything
 from pytest_tfperf.session import PerfSession
 from pytest_tfperf.workloads import registry
@@ -214,11 +214,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
     terminalreporter.write_line(tally(view.verdict for view in perf.results.views))
     if perf.results.left_open:
         terminalreporter.write_line(f"--tfperf-strict would fail {tally(perf.results.left_open)}", yellow=True)
+    if perf.unchecked:
+        terminalreporter.write_line(unchecked(perf.unchecked), red=True)
     if left:
         terminalreporter.write_line(not_run(left), yellow=True)
     if str(perf.duration):
         terminalreporter.write_line(str(perf.duration))
     for saved in perf.saved:
-        terminalreporter.write_line(f"saved {saved.name}: {saved.file}", green=True)
+        terminalreporter.write_line(f"saved {saved}", green=True)
         if saved.noise:
             terminalreporter.write_line(f"    {saved.noise}", yellow=saved.is_doubtful)

@@ -11,6 +11,7 @@ from pytest_tfperf.measurement.clock import Clock, MonotonicClock
 from pytest_tfperf.pacing import Pace
 from pytest_tfperf.plan import cores_per_rank
 from pytest_tfperf.records.arm import Arm, Sweep, SweepSpec
+from pytest_tfperf.records.comparison import Verdict
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.run import ArmResult, Run
@@ -146,7 +147,9 @@ class SweepMeasurer:
         elif decided and not look.last:
             what = ", ".join(f"{state.sweep.arm_of(count).label} {text}" for count, text in sorted(decided.items()))
             more = "; the others go on" if state.open else ""
-            self._progress.line(f"  decided after {rounds}: {what}{more}")
+            given_up = set(decided.values()) == {str(Verdict.INCONCLUSIVE)}
+            how = "as no more would decide, given up" if given_up else "decided"
+            self._progress.line(f"  {how} after {rounds}: {what}{more}")
 
 
 class _State:

@@ -13,7 +13,7 @@ from pytest_tfperf.comparison.effect import efficiencies
 from pytest_tfperf.comparison.tolerance import Support, supported_tolerance
 from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import BaselineError
-from pytest_tfperf.pacing import FEWEST_TO_SAVE, gate_rounds
+from pytest_tfperf.pacing import FEWEST_TO_SAVE, gate_rounds, planned_rounds
 from pytest_tfperf.records.arm import Sweep, SweepSpec
 from pytest_tfperf.records.baseline import BaselineEntry, Provenance
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
@@ -54,6 +54,11 @@ class Saved:
     """Rounds of a gate against it, at most."""
     support: Support | None
     """What tolerance the sessions' noise supports; None where they do not show it."""
+    forced: str = ""
+    """Why it was refused, where it was saved by force."""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.file}" + (f", by force, although {self.forced}" if self.forced else "")
 
     @property
     def is_doubtful(self) -> bool:
@@ -128,7 +133,7 @@ class Saver:
         provenance = replace(provenance, forced="; ".join(each.reason for each in given if each.doubtful))
         entry = new_entry(result, replicas, provenance, config.measurement.window_seconds)
         (file,) = self._store.save([entry], keep=config.keep_sessions, outdated=outdated_by(verdict))
-        self.saved.append(self._saved(name, file, result, replicas, asked))
+        self.saved.append(replace(self._saved(name, file, result, replicas, asked), forced=provenance.forced))
 
     def _saved(self, name: str, file: SavedFile, result: SweepResult, replicas: int, asked: float) -> Saved:
         spec = result.sweep.spec
@@ -154,15 +159,15 @@ def refused_anyway(sweeps: Iterable[Sweep], config: PerfConfig) -> list[str]:
         return []
     if config.smoke:
         return [f"nothing will be saved, as nothing is measured in full ({config.smoke})"]
-    slowed = [
+    refused = [
         (f"{sweep.spec.test}[{replicas}]", refusal)
         for sweep in sweeps
         for replicas in sweep.replicas
-        if (refusal := _slowed(sweep.spec, replicas))
+        if (refusal := _slowed(sweep.spec, replicas) or _too_few(planned_rounds(config, sweep.spec)))
     ]
     if config.force_save:
-        return [f"{name} will be saved by force, although {refusal.reason}" for name, refusal in slowed]
-    return [f"{name} will not be saved: {refusal}" for name, refusal in slowed]
+        return [f"{name} will be saved by force, although {refusal.reason}" for name, refusal in refused]
+    return [f"{name} will not be saved: {refusal}" for name, refusal in refused]
 
 
 def _slowed(spec: SweepSpec, replicas: int) -> _Refusal | None:
@@ -195,11 +200,18 @@ def why_unfit(result: SweepResult, replicas: int, tolerance: float) -> str:
     return "" if refusal is None else str(refusal)
 
 
+def _too_few(rounds: int) -> _Refusal | None:
+    if rounds >= FEWEST_TO_SAVE:
+        return None
+    do = "does" if rounds == 1 else "do"
+    reason = f"{plural(rounds, 'round')} {do} not show the noise"
+    return _Refusal(reason, remedy=f"a baseline needs at least {FEWEST_TO_SAVE}")
+
+
 def _unfit(result: SweepResult, replicas: int, tolerance: float) -> _Refusal | None:
     runs = result.paired(replicas)
-    if len(runs.throughput) < FEWEST_TO_SAVE:
-        reason = f"{plural(len(runs.throughput), 'round')} do not show the noise"
-        return _Refusal(reason, remedy=f"a baseline needs at least {FEWEST_TO_SAVE}")
+    if too_few := _too_few(len(runs.throughput)):
+        return too_few
     disturbed = result.disturbances_of(replicas)
     if disturbed:
         reason, remedy = "something disturbed runs that count", "save on a quiet machine"

@@ -170,6 +170,14 @@ class PerfSession:
         """Whether a verdict fails the test under this session's settings."""
         return fails(verdict, self.config)
 
+    @property
+    def unchecked(self) -> list[str]:
+        """Node ids of tests that passed with a verdict that fails one: they did not ask for it."""
+        failing = {key for key, report in self.results.arms.items() if self.fails(report.verdict)}
+        return [
+            case.id for case in self.cases if case.outcome == "passed" and (case.spec.test, case.replicas) in failing
+        ]
+
     def save(self, spec: SweepSpec, replicas: int, *, passed: bool) -> None:
         """Add what was measured of the arm to its baseline; `passed` is the outcome of its test.
 
@@ -190,7 +198,7 @@ class PerfSession:
         """All that is known by now, for every writer; `exit_status` and `arguments` are pytest's."""
         commit, dirty = self._checkout
         sitting = Sitting(self._started, self._clock.now() - self._began, exit_status, tuple(arguments), commit, dirty)
-        saved = [f"{saved.name}: {saved.file}" for saved in self.saved]
+        saved = [str(saved) for saved in self.saved]
         return session_report(sitting, self.config, self.cases, self.results, saved)
 
     def begin(self) -> None:
@@ -210,6 +218,8 @@ class PerfSession:
         measured = self.results.sweeps
         if spec.test not in measured:
             sweep = self._sweeps.get(spec.test) or Sweep(spec, (replicas,))
+            for count in sweep.replicas:  # a file that cannot be read is an error now, not after minutes
+                self._judge.tolerance(spec, count, self._environment(spec.device))
             measured[spec.test] = self._measure(sweep, workload)
             self._unmeasured.discard(spec.test)
         result = measured[spec.test]

@@ -107,7 +107,9 @@ class _Check:
         return value
 
     def text(self, path: Path, value: Value, may_be_empty: bool = False) -> str:
-        if not isinstance(value, str) or not (value or may_be_empty):
+        if isinstance(value, str) and not (value.strip() or may_be_empty):
+            self.fail(path, "is empty")
+        if not isinstance(value, str):
             self.fail(path, f"is {_brief(value)}, not a text; put it in quotes if it is meant as one")
         return value
 

@@ -168,13 +168,15 @@ def _disturbed(pair: Pair) -> tuple[str, ...]:
     return (*pair.here.disturbed, *(f"in A, {text}" for text in pair.there.disturbed))
 
 
-def _on_purpose(pair: Pair) -> Iterator[str]:
-    """What of either side is no measurement of the code as it is."""
+def _doubts(pair: Pair) -> Iterator[str]:
+    """What of either side is no full measurement of the code as it is."""
     for name, side, sessions in (
         ("B", pair.here, (pair.here.entry.latest,)),
         ("A", pair.there, pair.there.entry.sessions),
     ):
-        told = slowed(side.slowed), forced(sessions)
+        rounds = plural(len(side.entry.latest.throughput), "whole round")
+        interrupted = f"Its session ended in this test, after {rounds}." if side.interrupted else ""
+        told = interrupted, slowed(side.slowed), forced(sessions)
         yield from (f"{name}: {text}" for text in told if text)
 
 
@@ -188,7 +190,7 @@ def _view(pair: Pair, verdict: ArmVerdict) -> ArmView:
         soft_changes=changed(there.latest.soft, here.latest.soft),
         warnings=pair.here.warnings,
         details=(),
-        findings=[*_on_purpose(pair), *(f"Disturbed: {text}." for text in _disturbed(pair))],
+        findings=[*_doubts(pair), *(f"Disturbed: {text}." for text in _disturbed(pair))],
         rounds=rounds,
         seconds=0.0,
         command="",

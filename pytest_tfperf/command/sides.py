@@ -42,6 +42,8 @@ class SideArm:
     """Largest relative loss that is no regression; None where the side says nothing of it."""
     disturbed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    interrupted: bool = False
+    """True for a test of a report that its session did not finish."""
     slowed: tuple[str, ...] = ()
     """What of it was slowed on purpose: ``T(4) by 10 %``."""
 
@@ -95,7 +97,12 @@ def read_side(path: Path) -> Side:
         raise BaselineError(f"{path}: is a folder; compare takes two files, each a baseline or a JSON report")
     if looks_like_json(path):
         return _of_report(path, read_json(path))
-    return _of_baseline(path, Reader().anywhere(path))
+    try:
+        return _of_baseline(path, Reader().anywhere(path))
+    except BaselineError as error:
+        if path.suffix in (".yaml", ".yml") or not path.exists():
+            raise
+        raise BaselineError(f"{path}: is neither a baseline nor a report that --tfperf-json wrote") from error
 
 
 def looks_like_json(path: Path) -> bool:
@@ -186,6 +193,7 @@ def _of_case(report: SessionReport, sweep: MeasuredSweep, case: Case) -> SideArm
         versus_name=judged.versus if judged else "",
         tolerance=tolerance,
         disturbed=tuple(f"{arm.label}, round {run.round}: {text}" for arm, run in seen for text in run.disturbances),
+        interrupted=case.outcome == "not run",
         slowed=tuple(slowed_by(arm.label, arm.slowdown) for arm in unique if arm.slowdown),
         warnings=tuple(dict.fromkeys(f"{arm.label}, {text}" for arm, run in seen for text in run.warnings)),
     )

@@ -102,6 +102,8 @@ def judge_arm(
                 # Those runs may be left out later, so they take no hope away.
                 there = without(against, odd) if against is not None else None
                 hope = len(odd) == len(runs.throughput) or _hope(of(without(runs, odd), there), look, last)
+            # What is all but lost is worth every round: a gate that gives up on it passes.
+            hope |= verdict is Verdict.INCONCLUSIVE and any(_seems_lost(metric) for metric in metrics)
             # Nothing is lost, but it seems faster, which the first looks cannot show: worth the rounds that say so.
             hope |= verdict is Verdict.UNCHANGED and any(_seems_faster(metric) for metric in metrics)
     for open_or_missed in (Verdict.INCONCLUSIVE, Verdict.REGRESSED):
@@ -159,11 +161,13 @@ def _why_undecided(comparison: Comparison, tolerance: float) -> str:
     loss = format_percent(max(0.0, 1 - comparison.assured.low))
     allowed = format_percent(tolerance)
     text = f"{label}: a loss of up to {loss} cannot be ruled out at this noise (tolerance {allowed}); "
+    looks = 1 - comparison.change.value
+    if looks > tolerance:
+        text += f"it looks {format_percent(looks)} lower, and "
     if comparison.rounds_needed is not None and comparison.rounds_needed <= comparison.difference.runs:
-        looks = 1 - comparison.change.value
         if looks <= tolerance:
             return text + "more rounds would probably rule it out"
-        text += f"it looks {format_percent(looks)} lower, and more rounds would show whether it is"
+        text += "more rounds would show whether it is"
         return text + (", or a baseline of more rounds" if comparison.sessions else "")
     if comparison.rounds_needed is not None:
         return text + f"about {plural(comparison.rounds_needed, 'round')} would decide"
@@ -176,6 +180,12 @@ def _why_undecided(comparison: Comparison, tolerance: float) -> str:
 
 def _seems_faster(metric: MetricVerdict) -> bool:
     return not metric.excused and metric.comparison.change.value > 1 + metric.tolerance
+
+
+def _seems_lost(metric: MetricVerdict) -> bool:
+    """A loss beyond the tolerance and beyond the noise, though not by as much as an alarm takes."""
+    comparison = metric.comparison
+    return not metric.excused and comparison.change.value < 1 - metric.tolerance and comparison.assured.high < 1
 
 
 def _hope(metrics: Sequence[MetricVerdict], look: Look, last: Errors) -> bool:

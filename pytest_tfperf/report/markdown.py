@@ -89,6 +89,7 @@ def _pieces(report: SessionReport, cap: int | None) -> Iterator[_Piece]:
     ranked = worst_first(report.cases)
     yield from _verdicts(report, ranked)
     yield from _failures(ranked, cap)
+    yield from _section("Beside what passed", list(_remarks(ranked)), "remark", _WHY)
     yield from _section("What changed in the environment", _changes(report), "environment change", _WHY)
     yield from _section("Suspects", [f"- {inline(text)}" for text in report.findings], "finding", _WHY)
     yield from _rerun(report, ranked)
@@ -211,6 +212,13 @@ def _rerun(report: SessionReport, ranked: tuple[Case, ...]) -> Iterator[_Piece]:
     command = block("pytest " + " \\\n  ".join(parts))
     text = f"\n### Again\n\nOn the same machine, in the same folder, with twice the rounds.{more}\n\n{command}"
     yield _Piece(text, _WHY, "command")
+
+
+def _remarks(ranked: tuple[Case, ...]) -> Iterator[str]:
+    """What casts doubt on tests that passed; of one that failed, its text has it."""
+    for case in ranked:
+        if case.outcome == "passed" and case.judgement is not None:
+            yield from (f"- {code(case.id)}: {inline(text)}" for text in case.judgement.view.findings)
 
 
 def _unmeasured(ranked: tuple[Case, ...]) -> list[str]:

@@ -80,5 +80,14 @@ def tally(found: Iterable[object]) -> str:
 
 def not_run(names: Sequence[str]) -> str:
     """Name the first of the tests that came to no end."""
+    return f"not run, or not to the end: {_first_of(names)}"
+
+
+def unchecked(names: Sequence[str]) -> str:
+    """Name the first of the tests that passed with a verdict that `check` fails."""
+    return f"passed, though tfperf.check() would have failed: {_first_of(names)}; does the test call it?"
+
+
+def _first_of(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"not run, or not to the end: {', '.join(names[:_NAMED])}{more}"
+    return f"{', '.join(names[:_NAMED])}{more}"

@@ -211,7 +211,9 @@ def with_noise(estimate: Estimate) -> str:
 
 def _interval(low: float, high: float) -> str:
     """In percent or points; none where it has no end, or none that a number can hold."""
-    return f"[{low:+.1f}, {high:+.1f}]" if isfinite(low) and isfinite(high) else "[no interval]"
+    if not (isfinite(low) and isfinite(high)):
+        return "[no interval]"
+    return f"[{low:+.1f}, {f'{high:+.1f}' if high < 1000 else 'over +1000'}]"
 
 
 def _legend(verdict: ArmVerdict, compared: bool) -> str:

@@ -98,6 +98,7 @@ def test_what_is_saved_by_force_says_so_to_whoever_is_held_against_it(fresh: Gat
     (file,) = fresh.baseline_files
     why = "its marker's slowdown makes steps longer on purpose (T(2) by 150 %)"
     assert f"          forced: '{why.replace(chr(39), 2 * chr(39))}'\n" in file.read_text()
+    assert f"(first session), by force, although {why}\n" in done.stdout
     done = fresh.run("--tfperf-rounds=3")
     assert re.search(
         rf"The stored session was saved by force: that of 20[0-9-]+, although {re.escape(why)}\.", done.stdout
@@ -162,6 +163,7 @@ def test_a_broken_baseline_is_one_clear_error(saved: Gate) -> None:
     assert file.name in done.stdout
     assert "1 error" in done.stdout
     assert "Traceback" not in done.stdout
+    assert "round 1" not in done.stdout, "it is told before minutes are spent"
 
 
 def test_another_definition_is_incomparable(saved: Gate) -> None:

@@ -26,6 +26,16 @@ def test_identical_code_passes(saved: Gate) -> None:
     assert "regressed" not in done.stdout
 
 
+def test_a_test_that_does_not_call_check_is_named_where_that_would_have_failed(saved: Gate) -> None:
+    suite = SUITE.replace("tfperf.check()", "assert tfperf.throughput > 0")
+    done = saved.run(suite=suite.format(extra=SLOW_SCALING))
+    assert done.returncode == 0, done.stdout
+    told = "passed, though tfperf.check() would have failed: test_suite.py::test_scales[2]; does the test call it?"
+    assert told in done.stdout
+    done = saved.run(suite=suite.format(extra=""))
+    assert "tfperf.check()" not in done.stdout
+
+
 def test_identical_code_is_decided_before_the_planned_rounds_where_its_tolerance_is_wide(saved: Gate) -> None:
     done = saved.run("--tfperf-strict", suite=SUITE.format(extra="").replace("tolerance=0.4", "tolerance=0.95"))
     assert done.returncode == 0, done.stdout

@@ -122,7 +122,7 @@ def check_refused(path: Path, message: str) -> None:
         ("schema_version: 6\n", "", "no key schema_version"),
         ("workload: mlp", "workload: cnn", "says that it is the baseline cnn-single"),
         ("workload: mlp", "workload: 1", "line 3: workload is 1, not a text"),
-        ("variant: null", "variant: ''", "line 5: variant is '', not a text"),
+        ("variant: null", "variant: ''", "line 5: variant is empty"),
         ("cpu_cores: 2", "cpu_cores: 4", "line 8: its environment is that of the folder cpu-x-4-cores"),
         ("cpu_cores: 2", "cpu_cores: 2.5", "line 9: environment.cpu_cores must"),
         ("  cpu_cores: 2\n", "", "environment has no key cpu_cores"),

@@ -258,8 +258,8 @@ def test_a_report_that_was_damaged(tmp_path: Path, capsys: Capture, change: Call
         ("list.json", b"[1]", "not a report of pytest-tfperf"),
         ("bad.yaml", b"schema_version: [", "bad.yaml"),
         ("foreign.yaml", b"a: 1\n", "foreign.yaml"),
-        ("text", b"hello\n", "text"),
-        ("binary", b"\0\1\2", "binary file"),
+        ("text", b"hello\n", "is neither a baseline nor a report that --tfperf-json wrote"),
+        ("binary", b"\0\1\2", "is neither a baseline nor a report that --tfperf-json wrote"),
     ],
 )
 def test_what_is_neither(tmp_path: Path, capsys: Capture, name: str, content: bytes | None, message: str) -> None:
@@ -320,6 +320,17 @@ def test_what_was_slowed_on_purpose_says_so_on_either_side(tmp_path: Path, capsy
     assert tfperf(capsys, "compare", other, slowed).out.count(f"B: {told}") == 1
     assert tfperf(capsys, "compare", slowed, other).out.count(f"A: {told}") == 1
     assert "on purpose" not in tfperf(capsys, "compare", other, other).out
+
+
+def test_a_test_that_was_interrupted_says_so(tmp_path: Path, capsys: Capture) -> None:
+    report = measured(seed=1, rounds=3)
+    cases = tuple(replace(case, outcome="not run", judgement=None, text="") for case in report.cases)
+    cut = written(tmp_path / "cut.json", replace(report, cases=cases))
+    whole = written(tmp_path / "whole.json", measured(seed=2))
+    for pair, name in (((cut, whole), "A"), ((whole, cut), "B")):
+        out = tfperf(capsys, "compare", *pair).out
+        assert out.count(f"{name}: Its session ended in this test, after 3 whole rounds.") == 4
+    assert "ended in this test" not in tfperf(capsys, "compare", whole, whole).out
 
 
 def test_a_baseline_that_was_saved_by_force_says_so(tmp_path: Path, capsys: Capture) -> None:

@@ -321,6 +321,43 @@ def test_a_floor_that_seems_missed_is_open_at_a_look_that_may_raise_no_alarm(flo
     assert ("looks to be under its floor" in reason, "does not say whether" in reason) == (under, not under)
 
 
+def test_a_loss_that_is_all_but_sure_is_measured_to_the_end() -> None:
+    """A real one, against another revision: given up after two of four rounds, it passed."""
+
+    def paired(one: tuple[float, ...], two: tuple[float, ...]) -> PairedRuns:
+        return PairedRuns(one, tuple(128 / each for each in one), two, tuple(256 / each for each in two))
+
+    def judged_after(here: PairedRuns, there: PairedRuns) -> ArmVerdict:
+        stored = baseline()
+        session = replace(
+            stored.latest,
+            reference_throughput=there.reference,
+            reference_step_time=there.reference_step_time,
+            throughput=there.throughput,
+            step_time=there.step_time,
+        )
+        return judge_arm(
+            FOUR,
+            here,
+            definition=DEFINITION,
+            baseline=replace(stored, sessions=(session,)),
+            missing="",
+            against=there,
+            floors=[],
+            tolerance=0.25,
+            policy=ComparisonPolicy(),
+            look=Look(2, 4),
+            hypotheses=4,
+        )
+
+    found = judged_after(paired((87274, 83049), (18435, 18601)), paired((93787, 95221), (41001, 49856)))
+    assert (found.verdict, found.settled) == (Verdict.INCONCLUSIVE, False)
+    assert any("; it looks 59.0 % lower, and about 3 rounds would decide" in reason for reason in found.reasons)
+    # One that noise alone may be is not worth the rounds.
+    loud = judged_after(paired((87274, 83049), (18435, 38601)), paired((93787, 95221), (41001, 49856)))
+    assert (loud.verdict, loud.settled) == (Verdict.INCONCLUSIVE, True)
+
+
 @pytest.mark.parametrize(("floor", "expected"), [(2.5, Verdict.REGRESSED), (1.9, Verdict.UNCHANGED)])
 def test_speedup_over_another_strategy_has_a_floor_too(floor: float, expected: Verdict) -> None:
     verdict = judged(versus=10000, speedup_floor=floor)

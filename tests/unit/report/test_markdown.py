@@ -108,6 +108,19 @@ def test_findings_skips_and_saved_baselines_are_told(report: SessionReport) -> N
     assert "- `t[1]: baselines/x.yaml`" in text
 
 
+def test_what_casts_doubt_on_what_passed_is_told(report: SessionReport) -> None:
+    case = next(case for case in report.cases if case.outcome == "passed" and case.judgement is not None)
+    assert case.judgement is not None
+    view = replace(case.judgement.view, findings=("The stored session was saved by force: <b>.",))
+    doubtful = replace(case, judgement=replace(case.judgement, view=view))
+    text = to_markdown(replace(report, cases=(doubtful,)))
+    assert "### Beside what passed" in text
+    assert f"- `{case.id}`: The stored session was saved by force: " in text
+    assert "<b>" not in text
+    # What failed has it in its text.
+    assert "### Beside what passed" not in to_markdown(replace(report, cases=(replace(doubtful, outcome="failed"),)))
+
+
 def test_what_was_not_run_is_no_pass(report: SessionReport) -> None:
     cut = tuple(replace(case, outcome="not run", judgement=None, text="") for case in report.cases[:3])
     text = to_markdown(replace(report, cases=cut))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
@@ -133,3 +134,12 @@ def test_summary_has_one_line_an_arm() -> None:
     assert [verdict for _, verdict in lines] == [Verdict.UNCHANGED, Verdict.REGRESSED]
     assert all("T(4)" in line and "E(4)" in line for line, _ in lines)
     assert "(-12.5 %)" in lines[1][0]
+
+
+def test_an_interval_that_says_nothing_is_not_printed_at_length() -> None:
+    """Of one stored run: the width has no bound that means anything."""
+    text = failure_text(view_of(judged(noise=NOISE[:2], stored=baseline(noise=(1.0,)))))
+    widths = re.findall(r"\[([^]]*)\]", text)
+    assert widths
+    assert all(len(width) < 40 for width in widths)
+    assert "over +1000]" in text

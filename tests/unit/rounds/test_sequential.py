@@ -104,6 +104,16 @@ def test_it_stops_when_everything_is_settled(runs: CannedRuns) -> None:
     assert lines.lines[-1] == "  decided after 3 of 5 rounds: T(2) unchanged, T(4) unchanged"
 
 
+def test_what_is_given_up_is_not_called_decided(runs: CannedRuns) -> None:
+    class GivingUp(Settling):
+        def __call__(self, result: SweepResult, look: Look) -> dict[int, str]:
+            return dict.fromkeys(super().__call__(result, look), "inconclusive")
+
+    _, lines = measure(GivingUp({2: 3, 4: 3}), Pace(5), runs)
+    told = "  as no more would decide, given up after 3 of 5 rounds: T(2) inconclusive, T(4) inconclusive"
+    assert lines.lines[-1] == told
+
+
 def test_what_there_is_of_a_sweep_that_is_interrupted_is_given() -> None:
     class Interrupted(CannedRuns):
         def run(self, spec: SweepSpec, arm: Arm, workload: WorkloadDefinition, number: int, gpus: Sequence[str]) -> Run:

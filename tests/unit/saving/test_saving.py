@@ -85,6 +85,9 @@ def test_what_saving_will_refuse_is_known_before_anything_is_measured() -> None:
     assert refused_anyway(sweeps, replace(config, save=False)) == []
     forced = refused_anyway(sweeps, replace(config, force_save=True))
     assert forced == [f"t.py::t[2] will be saved by force, although {why}"]
+    few = refused_anyway(sweeps[:1], replace(config, forced_rounds=2))
+    assert few == ["t.py::t[2] will not be saved: 2 rounds do not show the noise; a baseline needs at least 3"]
+    assert refused_anyway(sweeps[:1], replace(config, forced_rounds=3)) == []
     smoke = refused_anyway(sweeps, replace(config, smoke="benchmarks are off"))
     assert smoke == ["nothing will be saved, as nothing is measured in full (benchmarks are off)"]
 

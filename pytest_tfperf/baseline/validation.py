@@ -107,7 +107,7 @@ class _Check:
         return value
 
     def text(self, path: Path, value: Value, may_be_empty: bool = False) -> str:
-        if isinstance(value, str) and not (value.strip() or may_be_empty):
+        if value == "" and not may_be_empty:
             self.fail(path, "is empty")
         if not isinstance(value, str):
             self.fail(path, f"is {_brief(value)}, not a text; put it in quotes if it is meant as one")
@@ -214,6 +214,8 @@ class _Check:
             self.fail((*path, "dirty"), f"is {_brief(dirty)}, not true or false")
         commit, test = (self.text((*path, key), data[key], may_be_empty=True) for key in ("commit", "test"))
         forced = self.text((*path, FORCED), data[FORCED]) if FORCED in data else ""
+        if FORCED in data and not forced.strip():
+            self.fail((*path, FORCED), "is empty")
         return Provenance(date, commit, dirty, test, forced)
 
 

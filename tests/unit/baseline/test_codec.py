@@ -73,7 +73,13 @@ def sessions(draw: st.DrawFn, date: str) -> BaselineSession:
     rounds = draw(st.integers(1, 6))
     one, one_step, many, many_step = (tuple(draw(st.lists(values, min_size=rounds, max_size=rounds))) for _ in range(4))
     return BaselineSession(
-        Provenance(date, draw(texts), draw(st.booleans()), draw(texts), draw(texts)),
+        Provenance(
+            date,
+            draw(texts),
+            draw(st.booleans()),
+            draw(texts),
+            draw(texts.filter(lambda text: not text or text.strip())),
+        ),
         draw(st.dictionaries(texts.filter(bool), texts, max_size=4)),
         one,
         one_step,

@@ -67,6 +67,15 @@ class Judge:
         self._planned = {sweep.spec.test: sweep for sweep in sweeps}
         self._hypotheses = None
 
+    def check(self, sweep: Sweep, environment: Environment) -> None:
+        """Read what a sweep is to be judged by, before minutes are spent on it.
+
+        Raises:
+            BaselineError: a file cannot be read.
+        """
+        for replicas in sweep.replicas:
+            self._limits_of(environment, sweep.spec, replicas)
+
     def settled(self, result: SweepResult, look: Look) -> dict[int, str]:
         """Judge every count that is neither decided nor lost; give those that are decided now, each with its verdict.
 

@@ -1,45 +1,25 @@
-"""What of a measurement may become part of a baseline, what that makes outdated, and which tolerance it supports."""
+"""Measurements become part of baselines: what that makes outdated, and which tolerance the noise supports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import fmean
 
 from pytest_tfperf.baseline.entry import entry_of
 from pytest_tfperf.baseline.merge import Outdated
 from pytest_tfperf.baseline.store import BaselineStore, SavedFile
-from pytest_tfperf.comparison.effect import efficiencies
 from pytest_tfperf.comparison.tolerance import Support, supported_tolerance
 from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import BaselineError
-from pytest_tfperf.pacing import FEWEST_TO_SAVE, gate_rounds, planned_rounds
-from pytest_tfperf.records.arm import Sweep, SweepSpec
+from pytest_tfperf.pacing import gate_rounds
+from pytest_tfperf.records.arm import SweepSpec
 from pytest_tfperf.records.baseline import BaselineEntry, Provenance
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.sweep import SweepResult
-from pytest_tfperf.stats.summary import coefficient_of_variation
+from pytest_tfperf.refusals import Refusal, of_another_test, slowed, unfit
 from pytest_tfperf.units import format_percent, plural
-
-_TAKE_AWAY = "take it away first"
-
-
-@dataclass(frozen=True)
-class _Refusal:
-    """Why a measurement is not to be saved."""
-
-    reason: str
-    """What a baseline keeps of it, where it is saved by force."""
-    details: str = ""
-    """Names what else ran on the machine, which is nothing to commit."""
-    remedy: str = ""
-    doubtful: bool = True
-    """Whether the measurement is to be doubted later, too."""
-
-    def __str__(self) -> str:
-        details = f" ({self.details})" if self.details else ""
-        return "; ".join(filter(None, (self.reason + details, self.remedy)))
 
 
 @dataclass(frozen=True)
@@ -121,10 +101,10 @@ class Saver:
         # Of any replica count: another definition in the file removes them all.
         stored = self._store.entries(result.environment, result.sweep.spec.baseline_name)
         refusals = [
-            _slowed(result.sweep.spec, replicas),
-            None if passed else _Refusal("its test failed"),
-            _of_another_test(stored, result),
-            _Refusal(f"not measured in full: {config.smoke}") if config.smoke else _unfit(result, replicas, asked),
+            slowed(result.sweep.spec, replicas),
+            None if passed else Refusal("its test failed"),
+            of_another_test(stored, result),
+            Refusal(f"not measured in full: {config.smoke}") if config.smoke else unfit(result, replicas, asked),
         ]
         given = [refusal for refusal in refusals if refusal is not None]
         if given and not (config.force_save and not config.smoke):
@@ -149,86 +129,6 @@ class Saver:
             own_reference=result.sweep.is_own_reference(replicas),
         )
         return Saved(name, file, asked, rounds, support)
-
-
-def refused_anyway(sweeps: Iterable[Sweep], config: PerfConfig) -> list[str]:
-    """Of what is to be saved: what will be refused whatever is measured, a sentence each, before minutes are spent; and
-    what would be, and is saved by force.
-    """
-    if not config.save:
-        return []
-    if config.smoke:
-        return [f"nothing will be saved, as nothing is measured in full ({config.smoke})"]
-    refused = [
-        (f"{sweep.spec.test}[{replicas}]", refusal)
-        for sweep in sweeps
-        for replicas in sweep.replicas
-        if (refusal := _slowed(sweep.spec, replicas) or _too_few(planned_rounds(config, sweep.spec)))
-    ]
-    if config.force_save:
-        return [f"{name} will be saved by force, although {refusal.reason}" for name, refusal in refused]
-    return [f"{name} will not be saved: {refusal}" for name, refusal in refused]
-
-
-def _slowed(spec: SweepSpec, replicas: int) -> _Refusal | None:
-    slowed = ", ".join(spec.slowed(replicas))
-    reason = f"its marker's slowdown makes steps longer on purpose ({slowed})"
-    return _Refusal(reason, remedy=_TAKE_AWAY) if slowed else None
-
-
-def _of_another_test(stored: Sequence[BaselineEntry], result: SweepResult) -> _Refusal | None:
-    """Why it would take the place of what another test measured; None where it would not.
-
-    A test that was renamed measures the same, and one that was changed has its name: either may go on.
-    """
-    spec = result.sweep.spec
-    different = [entry for entry in stored if dict(entry.definition) != dict(result.definition)]
-    other = next((entry.provenance.sweep for entry in different if entry.provenance.sweep != spec.test), "")
-    if not other:
-        return None
-    remedy = (
-        "give one of them a name of its own with variant='...' in its tfperf marker, or remove the file if that test "
-        "is no more"
-    )
-    reason = f"its baseline {spec.baseline_name!r} is that of {other}, which measured something else"
-    return _Refusal(reason, remedy=remedy, doubtful=False)
-
-
-def why_unfit(result: SweepResult, replicas: int, tolerance: float) -> str:
-    """Why an arm's runs are not fit to be in a baseline; empty where they are."""
-    refusal = _unfit(result, replicas, tolerance)
-    return "" if refusal is None else str(refusal)
-
-
-def _too_few(rounds: int) -> _Refusal | None:
-    if rounds >= FEWEST_TO_SAVE:
-        return None
-    do = "does" if rounds == 1 else "do"
-    reason = f"{plural(rounds, 'round')} {do} not show the noise"
-    return _Refusal(reason, remedy=f"a baseline needs at least {FEWEST_TO_SAVE}")
-
-
-def _unfit(result: SweepResult, replicas: int, tolerance: float) -> _Refusal | None:
-    runs = result.paired(replicas)
-    if too_few := _too_few(len(runs.throughput)):
-        return too_few
-    disturbed = result.disturbances_of(replicas)
-    if disturbed:
-        reason, remedy = "something disturbed runs that count", "save on a quiet machine"
-        return _Refusal(reason, "; ".join(disturbed), remedy)
-    noise = {
-        "T(1)": coefficient_of_variation(runs.reference),
-        f"T({replicas})": coefficient_of_variation(runs.throughput),
-        f"E({replicas})": coefficient_of_variation(efficiencies(runs.reference, runs.throughput, replicas)),
-    }
-    label, worst = max(noise.items(), key=lambda item: item[1])
-    if worst > tolerance:
-        return _Refusal(
-            f"too noisy: runs of {label} vary by {format_percent(worst)} (standard deviation), its tolerance is "
-            f"{format_percent(tolerance)}",
-            remedy="make the machine quieter or the tolerance wider",
-        )
-    return None
 
 
 def new_entry(

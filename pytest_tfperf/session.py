@@ -38,11 +38,12 @@ from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.run import Run
 from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.refusals import refused_anyway
 from pytest_tfperf.report.document import SessionReport
 from pytest_tfperf.results import Results
 from pytest_tfperf.rounds import RunMaker, SweepMeasurer
 from pytest_tfperf.runs import Progress, RunMeasurer
-from pytest_tfperf.saving import Saved, Saver, refused_anyway
+from pytest_tfperf.saving import Saved, Saver
 from pytest_tfperf.telling import ArmReport, arm_report
 from pytest_tfperf.workloads.base import WorkloadDefinition
 
@@ -218,8 +219,7 @@ class PerfSession:
         measured = self.results.sweeps
         if spec.test not in measured:
             sweep = self._sweeps.get(spec.test) or Sweep(spec, (replicas,))
-            for count in sweep.replicas:  # a file that cannot be read is an error now, not after minutes
-                self._judge.tolerance(spec, count, self._environment(spec.device))
+            self._judge.check(sweep, self._environment(spec.device))
             measured[spec.test] = self._measure(sweep, workload)
             self._unmeasured.discard(spec.test)
         result = measured[spec.test]

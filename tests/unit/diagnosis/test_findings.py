@@ -15,9 +15,9 @@ from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.records.run import ArmResult, Run
 from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.refusals import unfit
 from pytest_tfperf.report.text import failure_text, summary_lines
 from pytest_tfperf.report.view import arm_view
-from pytest_tfperf.saving import why_unfit
 from tests.unit.canned import baseline, judged
 from tests.unit.diagnosis.test_straggler import run
 
@@ -109,8 +109,8 @@ def test_they_are_in_a_failure_and_under_the_line_of_a_passed_arm() -> None:
 
 def test_a_disturbed_run_is_not_saved() -> None:
     disturbed = result([replace(EVEN[0], disturbances=("too hot",)), *EVEN[1:]], EVEN)
-    assert "something disturbed runs that count (T(4), round 1: too hot)" in why_unfit(disturbed, 4, 0.05)
-    assert why_unfit(result(EVEN, EVEN), 4, 0.05) == ""
+    assert "something disturbed runs that count (T(4), round 1: too hot)" in str(unfit(disturbed, 4, 0.05))
+    assert unfit(result(EVEN, EVEN), 4, 0.05) is None
 
 
 def estimate(value: float, low: float, high: float, n: int = 5) -> Estimate:

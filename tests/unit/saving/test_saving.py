@@ -16,7 +16,8 @@ from pytest_tfperf.records.baseline import Provenance
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.run import ArmResult, Run
 from pytest_tfperf.records.sweep import SweepResult
-from pytest_tfperf.saving import Saved, new_entry, outdated_by, refused_anyway
+from pytest_tfperf.refusals import refused_anyway
+from pytest_tfperf.saving import Saved, new_entry, outdated_by
 from tests.unit.canned import baseline, judged
 
 

@@ -175,7 +175,7 @@ def _doubts(pair: Pair) -> Iterator[str]:
         ("A", pair.there, pair.there.entry.sessions),
     ):
         rounds = plural(len(side.entry.latest.throughput), "whole round")
-        interrupted = f"Its session ended in this test, after {rounds}." if side.interrupted else ""
+        interrupted = f"Its session ended before this test did, after {rounds}." if side.interrupted else ""
         told = interrupted, slowed(side.slowed), forced(sessions)
         yield from (f"{name}: {text}" for text in told if text)
 

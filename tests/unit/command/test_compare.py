@@ -329,8 +329,8 @@ def test_a_test_that_was_interrupted_says_so(tmp_path: Path, capsys: Capture) ->
     whole = written(tmp_path / "whole.json", measured(seed=2))
     for pair, name in (((cut, whole), "A"), ((whole, cut), "B")):
         out = tfperf(capsys, "compare", *pair).out
-        assert out.count(f"{name}: Its session ended in this test, after 3 whole rounds.") == 4
-    assert "ended in this test" not in tfperf(capsys, "compare", whole, whole).out
+        assert out.count(f"{name}: Its session ended before this test did, after 3 whole rounds.") == 4
+    assert "ended before this test" not in tfperf(capsys, "compare", whole, whole).out
 
 
 def test_a_baseline_that_was_saved_by_force_says_so(tmp_path: Path, capsys: Capture) -> None:

@@ -68,6 +68,8 @@ class PerfConfig:
     root: Path
     """pytest's rootdir."""
     baselines: Path
+    baselines_named: bool = False
+    """The command line names the folder."""
     save: bool = False
     force_save: bool = False
     keep_sessions: int = 5

@@ -8,7 +8,8 @@ from pytest_tfperf.records.comparison import ArmVerdict, FloorVerdict, MetricVer
 from pytest_tfperf.records.environment import Change
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.report.document import ComparedMetric, Figure, JudgedFloor, Judgement
-from pytest_tfperf.report.view import ArmView, with_noise
+from pytest_tfperf.report.rows import with_noise
+from pytest_tfperf.report.view import ArmView
 from pytest_tfperf.units import format_percent, format_points, format_seconds
 
 

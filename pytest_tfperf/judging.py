@@ -9,12 +9,13 @@ from pytest_tfperf.against.hold import Held, held_definition, held_opponent
 from pytest_tfperf.baseline.schema import Limits
 from pytest_tfperf.baseline.store import BaselineStore
 from pytest_tfperf.comparison.floors import Floor
-from pytest_tfperf.comparison.judge import hypotheses_of, judge_arm
+from pytest_tfperf.comparison.judge import hypotheses_of, judge_arm, measured_otherwise
 from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import BaselineError, TfPerfError
-from pytest_tfperf.records.arm import Device, Sweep, SweepSpec
+from pytest_tfperf.plan import definition_of
+from pytest_tfperf.records.arm import Device, Sweep, SweepSpec, definition_changes
 from pytest_tfperf.records.baseline import BaselineEntry
-from pytest_tfperf.records.comparison import ArmVerdict
+from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.sweep import SweepResult
@@ -76,6 +77,25 @@ class Judge:
         for replicas in sweep.replicas:
             self._limits_of(environment, sweep.spec, replicas)
 
+    def foreseen(self, spec: SweepSpec, replicas: int) -> tuple[Verdict, str] | None:
+        """Why the arm can be held against nothing, however fast it is; None where it can be, or that is not known yet.
+
+        `no_baseline` or `incomparable`, which is its verdict unless a floor is missed or open, and the reason.
+
+        Raises:
+            BaselineError: the file cannot be read.
+        """
+        if self._config.against:
+            return None  # what the other revision measures is known when its side has started
+        stored = self._stored_of(spec, replicas, self._environment_of(spec.device))
+        if stored.baseline is None:
+            return Verdict.NO_BASELINE, stored.missing
+        here = definition_of(spec, self._cores)
+        changes = definition_changes(stored.baseline.definition, here, spec.strategy)
+        if not changes:
+            return None
+        return Verdict.INCOMPARABLE, measured_otherwise(changes, _remedy(stored.baseline, spec))
+
     def settled(self, result: SweepResult, look: Look) -> dict[int, str]:
         """Judge every count that is neither decided nor lost; give those that are decided now, each with its verdict.
 
@@ -117,7 +137,7 @@ class Judge:
 
     def _judged(self, result: SweepResult, replicas: int, look: Look) -> tuple[ArmVerdict, Held]:
         spec = result.sweep.spec
-        stored = self._stored_of(result, replicas)
+        stored = self._stored_of(spec, replicas, result.environment, opposed=result.opponent is not None)
         held = Held(stored.baseline, None, result.definition, stored.missing)
         if result.opponent is not None:
             held = held_opponent(result, replicas, held_definition(spec, self._cores))
@@ -142,14 +162,13 @@ class Judge:
         )
         return verdict, held
 
-    def _stored_of(self, result: SweepResult, replicas: int) -> _Stored:
-        """Read once: an arm is judged at several looks, all against the same."""
-        spec, environment = result.sweep.spec, result.environment
+    def _stored_of(self, spec: SweepSpec, replicas: int, environment: Environment, *, opposed: bool = False) -> _Stored:
+        """Read once: an arm is judged at several looks, all against the same. `opposed`: against another revision."""
         key = spec.test, replicas
         if key not in self._stored:
             limits = self._limits_of(environment, spec, replicas)
             baseline, missing = None, ""
-            if result.opponent is None:
+            if not opposed:
                 baseline = self._store.find(environment, spec.baseline_name, replicas)
                 missing = "" if baseline else self._why_missing(environment, spec, replicas)
             self._stored[key] = _Stored(baseline, missing, limits)

@@ -168,6 +168,7 @@ def perf_config(config: pytest.Config) -> PerfConfig:
     return PerfConfig(
         root=config.rootpath,
         baselines=config.rootpath / Path(value("baselines", str) or "baselines"),
+        baselines_named=bool(config.getoption("tfperf_baselines")),
         save=force or bool(config.getoption("tfperf_save")),
         force_save=force,
         keep_sessions=positive("keep_sessions", int, PerfConfig.keep_sessions),

@@ -8,7 +8,8 @@ from itertools import count
 
 from pytest_tfperf.cluster import on_hosts, placements
 from pytest_tfperf.errors import UsageError
-from pytest_tfperf.records.arm import Arm, Recipe, Sweep, SweepSpec
+from pytest_tfperf.records.arm import Arm, Recipe, Scalar, Sweep, SweepSpec
+from pytest_tfperf.records.sweep import CORES_PER_RANK
 from pytest_tfperf.records.task import Layout, TaskPlacement
 from pytest_tfperf.strategies import registry
 
@@ -52,6 +53,12 @@ def cores_per_rank(spec: SweepSpec, cores: Sequence[int]) -> int | None:
     None on GPUs, where a rank may use every core, as training there does; 1 where there are more ranks than cores.
     """
     return None if spec.device == "gpu" else max(1, len(cores) // max(spec.replicas))
+
+
+def definition_of(spec: SweepSpec, cores: Sequence[int]) -> dict[str, Scalar]:
+    """What is measured on such cores, in the terms of a baseline's definition."""
+    share = cores_per_rank(spec, cores)
+    return {**spec.definition, **({} if share is None else {CORES_PER_RANK: share})}
 
 
 def place(spec: SweepSpec, arm: Arm, gpus: Sequence[str], cores: Sequence[int]) -> tuple[TaskPlacement, ...]:

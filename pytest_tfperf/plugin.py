@@ -14,6 +14,7 @@ from pytest_tfperf import marker as markers
 from pytest_tfperf.durations import sound
 from pytest_tfperf.errors import TfPerfError, UsageError
 from pytest_tfperf.fixtures import ARM, SESSION, WithBenchmark, WithoutBenchmark, tf_cluster, tfperf, tfperf_replicas
+from pytest_tfperf.foreseen import check_baselines
 from pytest_tfperf.items import (
     COLOURS,
     FailureRepr,
@@ -130,12 +131,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     recording.expect(session.items)
     arms = [item.stash[ARM][:2] for item in session.items if ARM in item.stash and not is_skipped(item)]
     perf = session.config.stash[SESSION]
+    measures = arms and not session.config.option.collectonly and not hasattr(session.config, "workerinput")
     try:
         # Who serves measures what is asked for: whether tests share a baseline is the other side's business.
         perf.plan(arms if perf.config.serve is None else ())
+        if measures:
+            check_baselines(perf.config)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
-    if arms and not session.config.option.collectonly and not hasattr(session.config, "workerinput"):
+    if measures:
         perf.begin()
         if perf.config.against:
             handover.check_revision(session.config)
@@ -221,6 +225,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
     if str(perf.duration):
         terminalreporter.write_line(str(perf.duration))
     for saved in perf.saved:
-        terminalreporter.write_line(f"saved {saved}", green=True)
+        colour = "yellow" if saved.seems_slower else "green"
+        terminalreporter.write_line(f"saved {saved}", **{colour: True})
         if saved.noise:
             terminalreporter.write_line(f"    {saved.noise}", yellow=saved.is_doubtful)

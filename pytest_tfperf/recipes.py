@@ -48,8 +48,9 @@ def recipe_of(
     unknown = [key for key in given if key not in known and key not in workload.params]
     if unknown:
         rest = (*others, *NETWORK)
+        hint = strategies.whose_option(unknown[0]) or did_you_mean(unknown[0], [*rest, *known, *workload.params])
         raise UsageError(
-            f"unknown argument {unknown[0]!r}.{did_you_mean(unknown[0], [*rest, *known, *workload.params])} "
+            f"unknown argument {unknown[0]!r}.{hint} "
             f"Known: {', '.join(rest)}; of the strategy: {', '.join(known) or 'none'}; "
             f"of the workload: {', '.join(workload.params) or 'none'}"
         )

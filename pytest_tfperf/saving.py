@@ -36,9 +36,14 @@ class Saved:
     """What tolerance the sessions' noise supports; None where they do not show it."""
     forced: str = ""
     """Why it was refused, where it was saved by force."""
+    seems_slower: str = ""
+    """What looks slower than in the sessions that it joins, beyond the tolerance though not beyond the noise."""
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.file}" + (f", by force, although {self.forced}" if self.forced else "")
+        text = f"{self.name}: {self.file}" + (f", by force, although {self.forced}" if self.forced else "")
+        if self.seems_slower:
+            text += f"; {self.seems_slower} than in its earlier sessions, which is not decided"
+        return text
 
     @property
     def is_doubtful(self) -> bool:
@@ -113,7 +118,8 @@ class Saver:
         provenance = replace(provenance, forced="; ".join(each.reason for each in given if each.doubtful))
         entry = new_entry(result, replicas, provenance, config.measurement.window_seconds)
         (file,) = self._store.save([entry], keep=config.keep_sessions, outdated=outdated_by(verdict))
-        self.saved.append(replace(self._saved(name, file, result, replicas, asked), forced=provenance.forced))
+        saved = self._saved(name, file, result, replicas, asked)
+        self.saved.append(replace(saved, forced=provenance.forced, seems_slower=seems_slower(verdict)))
 
     def _saved(self, name: str, file: SavedFile, result: SweepResult, replicas: int, asked: float) -> Saved:
         spec = result.sweep.spec
@@ -154,6 +160,23 @@ def new_entry(
 def _known(reference: float, own: float) -> tuple[float, float] | None:
     """What a run of the reference took, and one of the arm; None where it is not known."""
     return (reference, own) if reference > 0 and own > 0 else None
+
+
+def seems_slower(verdict: ArmVerdict) -> str:
+    """Figures that look lower than in the stored sessions by more than the tolerance, undecided: such a session joins
+    those, and draws their mean down.
+    """
+    if outdated_by(verdict) is not None:
+        return ""  # it replaces them
+    lower = [
+        f"{metric.comparison.label} is {format_percent(1 - metric.comparison.change.value)}"
+        for metric in verdict.metrics
+        if metric.verdict is Verdict.INCONCLUSIVE
+        and not metric.excused
+        and metric.comparison.metric != "common"
+        and metric.comparison.change.value < 1 - metric.tolerance
+    ]
+    return f"{' and '.join(lower)} lower" if lower else ""
 
 
 def outdated_by(verdict: ArmVerdict) -> Outdated | None:

@@ -20,6 +20,7 @@ from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.durations import History, Stored, stored_of
 from pytest_tfperf.errors import TfPerfError
 from pytest_tfperf.forecast import Duration
+from pytest_tfperf.foreseen import in_vain
 from pytest_tfperf.judging import Judge
 from pytest_tfperf.lifetime import Lifetime
 from pytest_tfperf.measurement import environment as environments
@@ -38,7 +39,6 @@ from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.run import Run
 from pytest_tfperf.records.sweep import SweepResult
-from pytest_tfperf.refusals import refused_anyway
 from pytest_tfperf.report.document import SessionReport
 from pytest_tfperf.results import Results
 from pytest_tfperf.rounds import RunMaker, SweepMeasurer
@@ -119,7 +119,8 @@ class PerfSession:
         here took.
         """
         sweeps = self._sweeps.values()
-        for line in (str(self.duration.begin(sweeps, history, self._stored)), *refused_anyway(sweeps, self.config)):
+        expected = self.duration.begin(sweeps, history, self._stored)
+        for line in (str(expected), *in_vain(tuple(sweeps), self.config, self._judge.foreseen)):
             self._progress.line(line)
 
     def took(self, history: History) -> dict[str, Any]:

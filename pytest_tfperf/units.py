@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from math import floor, isfinite, log10
 
@@ -63,6 +64,12 @@ def format_points(fraction: float) -> str:
 def plural(count: int, noun: str) -> str:
     """``1 round``, ``5 rounds``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def first_of(names: Sequence[str], most: int = 3) -> str:
+    """The first of many names in one line: ``a, b, c and 2 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def plain_decimal(value: float, digits: int = 6) -> str:

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 
 from pytest_tfperf.baseline.entry import NO_RUNS, entry_of
 from pytest_tfperf.diagnosis.details import fact_lines
-from pytest_tfperf.plan import cores_per_rank
+from pytest_tfperf.plan import definition_of
 from pytest_tfperf.records.arm import Scalar, SweepSpec
 from pytest_tfperf.records.baseline import BaselineEntry, Provenance
-from pytest_tfperf.records.sweep import CORES_PER_RANK, PairedRuns, SweepResult
+from pytest_tfperf.records.sweep import PairedRuns, SweepResult
 from pytest_tfperf.units import plural
 
 
 def held_definition(spec: SweepSpec, cores: Sequence[int]) -> dict[str, Scalar]:
     """What both sides must agree on: as of a baseline, and what a baseline has in its file's name."""
-    share = cores_per_rank(spec, cores)
-    own: dict[str, Scalar] = {} if share is None else {CORES_PER_RANK: share}
-    return {"workload": spec.workload, "strategy": spec.strategy, **spec.definition, **own}
+    return {"workload": spec.workload, "strategy": spec.strategy, **definition_of(spec, cores)}
 
 
 @dataclass(frozen=True)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from math import fsum, inf, isnan, nan, sqrt
+from math import exp, fsum, inf, isnan, nan, sqrt
 
 from pytest_tfperf.baseline.codec import Data
 from pytest_tfperf.baseline.schema import SERIES
 from pytest_tfperf.records.baseline import BaselineSession
-from pytest_tfperf.stats.summary import coefficient_of_variation
+from pytest_tfperf.stats.summary import centre_of_logs, coefficient_of_variation
 
 _SCATTER = ("reference_throughput", "throughput", "efficiency")
 """Figures that are judged, so that their scatter matters; that of a step time is its throughput's."""
 
 
 def derived(sessions: Sequence[BaselineSession], replicas: int) -> Data:
-    """Give the median of each figure over the sessions' medians, and the scatter of those that are judged, in percent.
+    """Give each figure's mean, as a gate takes it, and the scatter of those that are judged, in percent.
+
+    A mean is that of the sessions' means on a log scale, where those are trimmed, see `stats.summary.centre_of_logs`.
 
     ``run_cv_percent`` is the coefficient of variation of the runs of one session, pooled over the sessions: the root of
     the mean of its squares, weighted by degrees of freedom; null where no session has two runs. ``session_cv_percent``
@@ -27,7 +29,7 @@ def derived(sessions: Sequence[BaselineSession], replicas: int) -> Data:
     result: Data = {}
     for name in (*SERIES, "efficiency"):
         values = [_values(session, name, replicas) for session in sessions]
-        result[name] = rounded(statistics.median(statistics.median(each) for each in values))
+        result[name] = rounded(exp(statistics.fmean(centre_of_logs(each).mean for each in values)))
         if name in _SCATTER:
             result[f"{name}_run_cv_percent"] = _percent(_pooled_cv(values))
             means = [statistics.fmean(each) for each in values]

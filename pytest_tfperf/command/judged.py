@@ -15,7 +15,7 @@ from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.look import Look
 from pytest_tfperf.report.view import ArmView, arm_view
-from pytest_tfperf.units import plural
+from pytest_tfperf.units import format_percent, plural
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def judge_pairs(pairs: Sequence[Pair], tolerance: float | None) -> tuple[Judged,
         if verdict.verdict is Verdict.INCOMPARABLE:
             judged.append(Judged(pair, None, "; ".join(verdict.reasons)))
         else:
-            judged.append(Judged(pair, _view(fresh, verdict)))
+            judged.append(Judged(pair, _view(fresh, verdict, tolerance)))
     return tuple(judged)
 
 
@@ -137,10 +137,18 @@ def _floors(pair: Pair) -> list[Floor]:
     return [] if floor is None or pair.here.own_reference else [Floor("efficiency", floor, "A")]
 
 
-def tolerance_of(pair: Pair, given: float | None) -> float:
-    """The one that was asked for; else what A says, where somebody may have set it by hand; else what B says."""
-    known = (given, pair.there.tolerance, pair.here.tolerance, ComparisonPolicy.tolerance)
-    return next(each for each in known if each is not None)
+def tolerance_of(pair: Pair, given: float | None) -> tuple[float, str]:
+    """The one that was asked for; else what A says, where somebody may have set it by hand; else what B says.
+
+    With it, where it is from.
+    """
+    known = (
+        (given, "of --tolerance"),
+        (pair.there.tolerance, "of A"),
+        (pair.here.tolerance, "of B"),
+        (ComparisonPolicy.tolerance, "the default"),
+    )
+    return next((each, origin) for each, origin in known if each is not None)
 
 
 def _verdict(pair: Pair, tolerance: float | None, hypotheses: int) -> ArmVerdict:
@@ -153,7 +161,7 @@ def _verdict(pair: Pair, tolerance: float | None, hypotheses: int) -> ArmVerdict
         baseline=pair.there.entry,
         missing="",
         floors=_floors(pair),
-        tolerance=tolerance_of(pair, tolerance),
+        tolerance=tolerance_of(pair, tolerance)[0],
         policy=ComparisonPolicy(),
         look=Look(rounds, rounds, final=True, alone=True),
         hypotheses=hypotheses,
@@ -180,7 +188,7 @@ def _doubts(pair: Pair) -> Iterator[str]:
         yield from (f"{name}: {text}" for text in told if text)
 
 
-def _view(pair: Pair, verdict: ArmVerdict) -> ArmView:
+def _view(pair: Pair, verdict: ArmVerdict, given: float | None) -> ArmView:
     here, there = pair.here.entry, pair.there.entry
     rounds = len(here.latest.throughput)
     stored = sum(len(session.throughput) for session in there.sessions)
@@ -196,8 +204,9 @@ def _view(pair: Pair, verdict: ArmVerdict) -> ArmView:
         command="",
         variant=here.variant,
     )
+    tolerance, origin = tolerance_of(pair, given)
     footer = (
         f"{plural(rounds, 'round')} of {here.provenance.date}, against {plural(stored, 'round')} of "
-        f"{plural(len(there.sessions), 'session')}"
+        f"{plural(len(there.sessions), 'session')}; tolerance {format_percent(tolerance)}, {origin}"
     )
     return replace(view, before="A", footer=footer)

@@ -20,7 +20,7 @@ from pytest_tfperf.errors import BaselineError
 from pytest_tfperf.records.baseline import BaselineEntry
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.estimate import Estimate
-from pytest_tfperf.report.view import with_noise
+from pytest_tfperf.report.rows import with_noise
 from pytest_tfperf.units import format_percent
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isinf
 
@@ -83,8 +83,7 @@ def judge_arm(
         reasons.append(missing)
     elif known is None:
         verdict = Verdict.INCOMPARABLE
-        different = [f"{key} was {before}, is {now}" for key, before, now in changes]
-        reasons.append(f"{held_against} measured something else: " + "; ".join([*different, *filter(None, [remedy])]))
+        reasons.append(f"{held_against} {measured_otherwise(changes, remedy)}")
     else:
 
         def of(these: PairedRuns, others: PairedRuns | None) -> tuple[MetricVerdict, ...]:
@@ -125,6 +124,12 @@ def judge_arm(
         tolerance=tolerance,
     )
     return _undecided(decided) if disturbed else decided
+
+
+def measured_otherwise(changes: Iterable[tuple[str, str, str]], remedy: str = "") -> str:
+    """Say what differs, as `definition_changes` gives it, and what to do about it."""
+    different = [f"{key} was {before}, is {now}" for key, before, now in changes]
+    return "measured something else: " + "; ".join([*different, *filter(None, [remedy])])
 
 
 def hypotheses_of(replicas: Sequence[int], floors: int, *, own_reference: bool) -> int:

@@ -11,8 +11,8 @@ from pytest_tfperf.records.comparison import Verdict
 from pytest_tfperf.report.document import Case, Judgement, SessionReport
 from pytest_tfperf.report.markup import block, code, html_line, inline, shortened
 from pytest_tfperf.report.ranking import is_open, status, worst_first
+from pytest_tfperf.report.rows import Row
 from pytest_tfperf.report.text import failure_text, tally
-from pytest_tfperf.report.view import Row
 from pytest_tfperf.units import format_bytes, format_seconds, plural
 
 _CAPS = (None, 30_000, 8_000, 2_500)

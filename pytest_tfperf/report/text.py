@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_tfperf.records.comparison import Verdict
-from pytest_tfperf.report.view import ArmView, Row
+from pytest_tfperf.report.rows import Row
+from pytest_tfperf.report.view import ArmView
+from pytest_tfperf.units import first_of
 
 Styled = tuple[str, Verdict | None]
 """A line and the verdict that may colour it."""
@@ -22,8 +24,6 @@ STYLES: Mapping[Verdict, tuple[str, ...]] = {
 }
 """How a terminal shows it, in the words of pytest's own writer."""
 
-_NAMED = 3
-"""Tests in one line."""
 _HEADER = Row("", "", "baseline", "now", "change", "", "", None)
 
 
@@ -80,14 +80,9 @@ def tally(found: Iterable[object]) -> str:
 
 def not_run(names: Sequence[str]) -> str:
     """Name the first of the tests that came to no end."""
-    return f"not run, or not to the end: {_first_of(names)}"
+    return f"not run, or not to the end: {first_of(names)}"
 
 
 def unchecked(names: Sequence[str]) -> str:
     """Name the first of the tests that passed with a verdict that `check` fails."""
-    return f"passed, though tfperf.check() would have failed: {_first_of(names)}; does the test call it?"
-
-
-def _first_of(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
+    return f"passed, though tfperf.check() would have failed: {first_of(names)}; does the test call it?"

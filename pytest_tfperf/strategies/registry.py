@@ -45,6 +45,12 @@ def get(name: str) -> Strategy:
     return _STRATEGIES[name]
 
 
+def whose_option(name: str) -> str:
+    """`` It is an option of ...`` where it is one of some strategies, else an empty text."""
+    owners = [owner for owner in names() if name in _STRATEGIES[owner].options]
+    return f" It is an option of {', '.join(owners)}." if owners else ""
+
+
 def resolve_options(strategy: Strategy, overrides: Mapping[str, object]) -> dict[str, Scalar]:
     """Every option of the strategy: its defaults, with the overrides that fit them.
 
@@ -53,4 +59,7 @@ def resolve_options(strategy: Strategy, overrides: Mapping[str, object]) -> dict
     Raises:
         UsageError: an override is unknown or of another type than its default.
     """
+    for name in overrides:
+        if name not in strategy.options and (hint := whose_option(name)):
+            raise UsageError(f"Strategy {strategy.name!r} has no option {name!r}.{hint}")
     return cast("dict[str, Scalar]", resolve(f"Strategy {strategy.name!r}", "option", strategy.options, overrides))

@@ -136,13 +136,19 @@ def _build(workload: Workload, batches: Batches) -> Built:
     return Built(variables, loss, batches, workload.loss_scale, fit, decay)
 
 
+def _kind(made: object) -> str:
+    """A type, for a message; of a tuple or a list also how many it holds, as that is what is wrong with it."""
+    name = type(made).__name__
+    return f"a {name} of {len(made)}" if isinstance(made, (tuple, list)) else name
+
+
 def _call(definition: WorkloadDefinition, params: Mapping[str, object]) -> Workload:
     made = definition.build(**{key: value for key, value in params.items() if key != "xla"})
     if isinstance(made, (tuple, list)) and len(made) == 3:
         made = Workload(*made)
     if not isinstance(made, Workload):
         raise UsageError(
-            f"Workload {definition.name!r} ({definition.place}) gave {type(made).__name__}; it must give a tuple "
+            f"Workload {definition.name!r} ({definition.place}) gave {_kind(made)}; it must give a tuple "
             "(model, loss, batch), or a Workload."
         )
     where = f"Workload {definition.name!r} ({definition.place})"

@@ -169,8 +169,10 @@ def test_a_broken_baseline_is_one_clear_error(saved: Gate) -> None:
 def test_another_definition_is_incomparable(saved: Gate) -> None:
     done = saved.run("--tfperf-rounds=50", "--tfperf-max-time=1", extra=", width=5")
     assert done.returncode == 0, done.stdout
-    assert "incomparable" in done.stdout
+    assert "1 incomparable" in done.stdout
     what = "workload.width was 4, is 5; --tfperf-save replaces it, and variant='...' in the marker keeps both."
     assert f"    The baseline measured something else: {what}" in done.stdout
+    before, _, _ = done.stdout.partition("round 1/")
+    assert f"cannot be compared: the baseline measured something else: {what.rstrip('.')}\n" in before
     # Without a baseline all rounds would be measured, if there were time.
     assert "no time for more than 2 of 50 rounds" in done.stdout

@@ -78,7 +78,14 @@ def test_it(colour, tfperf):
         ('"smallconv", strategy="ps_async", suspect=3', "*argument 'suspect' takes words*not 3"),
         ('"smallconv", strategy="ps_sync", suspect="bytes"', "*argument 'suspect' needs 'versus'*'ps_sync' is synchr*"),
         ('"smallconv", strategy="single", versus=3', "*argument 'versus' takes a strategy*3*"),
-        ('"smallconv", strategy="single", versus={"ps": 2}', "*unknown argument 'ps'*"),
+        (
+            '"smallconv", strategy="single", versus={"ps": 2}',
+            "*unknown argument 'ps'. It is an option of parameter_server, ps_async, ps_sync. Known: *",
+        ),
+        (
+            '"smallconv", strategy="single", reference={"ps": 2}',
+            "*argument 'reference': Strategy 'single' has no option 'ps'. It is an option of parameter_server, *",
+        ),
         ('"smallconv", strategy="single", versus={"batch_size": 1}, min_speedup=-2', "*'min_speedup' takes*-2*"),
     ],
 )

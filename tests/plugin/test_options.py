@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_tfperf.errors import UsageError
 from pytest_tfperf.fixtures import SESSION
+from pytest_tfperf.foreseen import check_baselines
 
 
 @pytest.mark.parametrize(
@@ -41,6 +43,40 @@ def test_a_wrong_ini_value_is_a_usage_error(pytester: pytest.Pytester, line: str
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
+
+
+TEST = """
+import pytest
+
+@pytest.mark.tfperf("smallconv", strategy="single")
+def test_it(tfperf):
+    tfperf.check()
+"""
+
+
+def test_a_folder_of_baselines_that_is_not_there_is_a_usage_error_where_a_test_is_held_against_it(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(test_measures_nothing="def test_it(): pass\n", test_it=TEST)
+    result = pytester.runpytest("--tfperf-baselines=nigthly")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--tfperf-baselines: */nigthly is no folder; --tfperf-save makes it"])
+    for held_against_nothing in (["test_measures_nothing.py"], ["--collect-only"], ["--help"]):
+        assert pytester.runpytest("--tfperf-baselines=nigthly", *held_against_nothing).ret == pytest.ExitCode.OK
+
+
+@pytest.mark.parametrize("option", ["--tfperf-save", "--benchmark-disable", "--tfperf-against=HEAD"])
+def test_a_folder_of_baselines_need_not_be_there(pytester: pytest.Pytester, option: str) -> None:
+    config = pytester.parseconfigure("--tfperf-baselines=nigthly", option).stash[SESSION].config
+    assert config.baselines == pytester.path / "nigthly"
+    check_baselines(config)
+    with pytest.raises(UsageError):
+        check_baselines(pytester.parseconfigure("--tfperf-baselines=nigthly").stash[SESSION].config)
+
+
+def test_the_ini_files_folder_need_not_be_there(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\ntfperf_baselines = stored\n")
+    check_baselines(pytester.parseconfigure().stash[SESSION].config)
 
 
 def test_the_command_line_wins_over_the_ini_file(pytester: pytest.Pytester) -> None:

@@ -132,7 +132,7 @@ def test_moving_averages_follow_the_batches() -> None:
 
 def test_what_cannot_be_a_workload_is_refused_with_the_remedy() -> None:
     said = {
-        "returns_pair": "UsageError: Workload 'returns_pair' (",
+        "returns_pair": "gave a tuple of 2; it must give a tuple (model, loss, batch), or a Workload.",
         "loss_by_name": "its loss must be a function loss(labels, outputs), not 'mse'",
         "nothing_to_train": "has nothing to train: it needs a non-empty attribute `trainable_variables`",
         "frozen_batch": "every step would get this same value: make the batch with TensorFlow ops",

@@ -9,7 +9,7 @@ from math import isfinite
 from pytest_tfperf.report.document import Case, Figure, Judgement
 from pytest_tfperf.report.html.figure import Chart, Table, rounded
 from pytest_tfperf.report.measured import MeasuredSweep
-from pytest_tfperf.report.view import with_noise
+from pytest_tfperf.report.rows import with_noise
 from pytest_tfperf.stats.summary import geometric_mean
 from pytest_tfperf.units import format_number
 

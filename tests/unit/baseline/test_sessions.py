@@ -151,12 +151,13 @@ def test_derived_figures_weigh_sessions_alike_and_tell_their_scatter_from_that_o
         "      reference_throughput_run_cv_percent: 0\n"
         "      reference_throughput_session_cv_percent: 0\n"
         "      reference_step_time: 1\n"
-        "      throughput: 110\n"
+        # Of 100, 110 and 120 on a log scale: a session of three counts as one of one does.
+        "      throughput: 109.69\n"
         # sqrt((1 x 1.414^2 + 2 x 1.818^2) / 3) within, and the deviation of 100, 110 and 120 between
         "      throughput_run_cv_percent: 1.69\n"
         "      throughput_session_cv_percent: 9.09\n"
         "      step_time: 1\n"
-        "      efficiency: 1.1\n"
+        "      efficiency: 1.0969\n"
         "      efficiency_run_cv_percent: 1.69\n"
         "      efficiency_session_cv_percent: 9.09\n"
     )

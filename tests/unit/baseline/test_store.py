@@ -65,15 +65,15 @@ replicas:
           throughput: [1800, 1850, 1790.25]
           step_time: [0.0355, 0.0346, 0.0357512]
     derived:
-      reference_throughput: 1000.12
+      reference_throughput: 1000.17
       reference_throughput_run_cv_percent: 0.975
       reference_throughput_session_cv_percent: null
-      reference_step_time: 0.032
-      throughput: 1800
+      reference_step_time: 0.0319991
+      throughput: 1813.23
       throughput_run_cv_percent: 1.77
       throughput_session_cv_percent: null
-      step_time: 0.0355
-      efficiency: 0.90371
+      step_time: 0.0352803
+      efficiency: 0.906456
       efficiency_run_cv_percent: 0.919
       efficiency_session_cv_percent: null
 """

@@ -85,7 +85,9 @@ def test_the_tolerance_of_the_command_line_wins(tmp_path: Path, capsys: Capture)
     a, b = reports(tmp_path, T4=0.9)
     assert tfperf(capsys, "compare", a, b, "--tolerance", "0.2").code == 0
     a, b = reports(tmp_path, T4=0.95)
-    assert tfperf(capsys, "compare", a, b, "--tolerance", "0.01").code == 1
+    ran = tfperf(capsys, "compare", a, b, "--tolerance", "0.01")
+    assert ran.code == 1
+    assert "tolerance 1.0 %, of --tolerance" in ran.out
 
 
 def test_a_report_against_a_baseline_and_back(tmp_path: Path, capsys: Capture) -> None:
@@ -94,7 +96,7 @@ def test_a_report_against_a_baseline_and_back(tmp_path: Path, capsys: Capture) -
     ran = tfperf(capsys, "compare", baseline, report)
     assert ran.code == 1
     assert "Since the newest of 5 sessions, 2026-01-05" in ran.out
-    assert "against 50 rounds of 5 sessions" in ran.out
+    assert "against 50 rounds of 5 sessions; tolerance 3.0 %, of B" in ran.out
     ran = tfperf(capsys, "compare", report, baseline)
     assert ran.code == 0
     assert "1 improved" in ran.out

@@ -157,3 +157,28 @@ def test_a_rerun_has_the_rounds_that_would_decide_or_else_twice_as_many() -> Non
     assert rounds_to_rerun(hopeless, 5) == 10
     assert rounds_to_rerun(judged(four=15000), 5) == 10
     assert rounds_to_rerun(judged(missing="none here"), 5) == 5, "more would find no baseline either"
+
+
+def test_what_the_verdict_will_be_is_foreseen_where_no_speed_changes_it(judge: Judge, config: PerfConfig) -> None:
+    assert judge.foreseen(SPEC, 2) is None
+    other = replace(SPEC, test="t.py::test_b", recipe=Recipe("multi_worker_mirrored", {"pack_gradients": False}))
+    expected = judged_now(config, replace(result(5), sweep=Sweep(other, (2, 4))))
+    assert judge.foreseen(other, 2) == (Verdict.INCOMPARABLE, expected.removeprefix("the baseline "))
+    assert "strategy.pack_gradients was not set, is False; --tfperf-save replaces it" in expected
+    missing = judge.foreseen(replace(SPEC, test="t.py::test_c", variant="c"), 2)
+    assert missing is not None
+    assert missing[0] is Verdict.NO_BASELINE
+
+
+def test_nothing_is_foreseen_against_another_revision(judge: Judge, config: PerfConfig) -> None:
+    opposed = new_judge(replace(config, against="main"))
+    assert opposed.foreseen(replace(SPEC, test="t.py::test_c", variant="c"), 2) is None
+
+
+def judged_now(config: PerfConfig, measured: SweepResult) -> str:
+    """Why another judge finds it incomparable when it has been measured."""
+    judge = new_judge(config)
+    judge.settled(measured, Look(5, 5))
+    verdict = judge.decision(measured.sweep.spec.test, 2).verdict
+    assert verdict.verdict is Verdict.INCOMPARABLE
+    return verdict.reasons[0]

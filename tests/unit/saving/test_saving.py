@@ -13,11 +13,12 @@ from pytest_tfperf.comparison.tolerance import supported_tolerance
 from pytest_tfperf.config import ComparisonPolicy, PerfConfig
 from pytest_tfperf.records.arm import Arm, Recipe, Sweep, SweepSpec
 from pytest_tfperf.records.baseline import Provenance
+from pytest_tfperf.records.comparison import Verdict
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.run import ArmResult, Run
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.refusals import refused_anyway
-from pytest_tfperf.saving import Saved, new_entry, outdated_by
+from pytest_tfperf.saving import Saved, new_entry, outdated_by, seems_slower
 from tests.unit.canned import baseline, judged
 
 
@@ -50,6 +51,22 @@ def test_an_efficiency_that_fell_only_as_t1_got_faster_is_not_the_reason() -> No
     outdated = outdated_by(judged(one=6270))
     assert outdated is not None
     assert outdated.reason == "T(1) improved by 10.0 %"
+
+
+def test_a_session_that_looks_slower_than_those_it_joins_says_so() -> None:
+    noisy = (1.08, 0.92, 1.0)
+    verdict = judged(one=5700 * 0.9, noise=noisy, stored=baseline(noise=noisy))
+    assert verdict.verdict is Verdict.INCONCLUSIVE
+    assert outdated_by(verdict) is None
+    assert seems_slower(verdict) == "T(1) is 10.0 % lower"
+    told = Saved("t[4]", SavedFile(Path("a.yaml"), "2 sessions"), 0.03, 5, None, seems_slower=seems_slower(verdict))
+    assert str(told) == (
+        "t[4]: a.yaml (2 sessions); T(1) is 10.0 % lower than in its earlier sessions, which is not decided"
+    )
+    assert seems_slower(judged()) == ""
+    assert outdated_by(judged(four=17425)) is not None
+    both = replace(verdict, metrics=(*verdict.metrics, *judged(four=17425).metrics))
+    assert seems_slower(both) == ""  # found slower in one figure: it replaces them
 
 
 SPEC = SweepSpec("t.py::t", "mlp", Recipe("multi_worker_mirrored"), Recipe("single"), (2,), "cpu")

@@ -46,9 +46,9 @@ def get(name: str) -> Strategy:
 
 
 def whose_option(name: str) -> str:
-    """`` It is an option of ...`` where it is one of some strategies, else an empty text."""
+    """`` 'ps' is an option of ...`` where it is one of some strategies, else an empty text."""
     owners = [owner for owner in names() if name in _STRATEGIES[owner].options]
-    return f" It is an option of {', '.join(owners)}." if owners else ""
+    return f" {name!r} is an option of {', '.join(owners)}." if owners else ""
 
 
 def resolve_options(strategy: Strategy, overrides: Mapping[str, object]) -> dict[str, Scalar]:
@@ -61,5 +61,6 @@ def resolve_options(strategy: Strategy, overrides: Mapping[str, object]) -> dict
     """
     for name in overrides:
         if name not in strategy.options and (hint := whose_option(name)):
-            raise UsageError(f"Strategy {strategy.name!r} has no option {name!r}.{hint}")
+            known = ", ".join(sorted(strategy.options)) or "none"
+            raise UsageError(f"Strategy {strategy.name!r} has no option {name!r}. It has: {known}.{hint}")
     return cast("dict[str, Scalar]", resolve(f"Strategy {strategy.name!r}", "option", strategy.options, overrides))

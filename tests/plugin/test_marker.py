@@ -80,11 +80,11 @@ def test_it(colour, tfperf):
         ('"smallconv", strategy="single", versus=3', "*argument 'versus' takes a strategy*3*"),
         (
             '"smallconv", strategy="single", versus={"ps": 2}',
-            "*unknown argument 'ps'. It is an option of parameter_server, ps_async, ps_sync. Known: *",
+            "*unknown argument 'ps'. 'ps' is an option of parameter_server, ps_async, ps_sync. Known: *",
         ),
         (
             '"smallconv", strategy="single", reference={"ps": 2}',
-            "*argument 'reference': Strategy 'single' has no option 'ps'. It is an option of parameter_server, *",
+            "*argument 'reference': Strategy 'single' has no option 'ps'. It has: pack_variables, steps_per_call. 'ps' is an option of *",
         ),
         ('"smallconv", strategy="single", versus={"batch_size": 1}, min_speedup=-2', "*'min_speedup' takes*-2*"),
     ],

@@ -38,7 +38,8 @@ class Forecast:
         if self.most > 1.05 * self.expected:
             text += f" (at most {in_steps(self.most)})"
         if self.unknown:
-            text += f"; a rough guess, as {plural(self.unknown, 'sweep')} took no known time before"
+            never = "was never timed" if self.unknown == 1 else "were never timed"
+            text += f"; a rough guess, as {plural(self.unknown, 'sweep')} {never}"
         return text
 
 

@@ -13,6 +13,8 @@ from pytest_tfperf.records.comparison import Verdict
 from pytest_tfperf.refusals import refused_anyway
 from pytest_tfperf.units import first_of, plural
 
+_FEWEST_AGAINST = 4
+"""Rounds of two revisions without which Student's t has so wide a tail that it takes nearly all for noise."""
 _TOLD = 3
 """Tests that are told one by one."""
 
@@ -42,10 +44,17 @@ def in_vain(sweeps: Sequence[Sweep], config: PerfConfig, foreseen: Foreseen) -> 
 
 
 def _too_few_rounds(sweeps: Sequence[Sweep], config: PerfConfig) -> list[str]:
-    few = [sweep.spec.test for sweep in sweeps if planned_rounds(config, sweep.spec) < FEWEST]
+    """Against a revision nothing is known of the noise but what the session's own rounds show."""
+    enough = _FEWEST_AGAINST if config.against else FEWEST
+    few = [sweep.spec.test for sweep in sweeps if planned_rounds(config, sweep.spec) < enough]
     if not few:
         return []
     what = "" if len(few) == len(sweeps) else f" in {first_of(few)}"
+    if config.against:
+        return [
+            f"fewer than {enough} rounds show hardly any loss surely enough for an alarm{what}: against a revision the "
+            "noise is known of these rounds alone"
+        ]
     return [f"one round decides nothing{what}: one run says nothing of its noise, so a gate needs at least {FEWEST}"]
 
 

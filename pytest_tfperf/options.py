@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from math import inf
 from pathlib import Path
 from typing import Any, cast
@@ -175,6 +176,7 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         require_baseline=bool(config.getoption("tfperf_require_baseline")),
         strict=bool(config.getoption("tfperf_strict") or config.getini("tfperf_strict")),
         rounds=positive("rounds", int, PerfConfig.rounds, line=False),
+        asked=_asked(config),
         forced_rounds=rounds if config.getoption("tfperf_rounds") is not None else None,
         max_time=positive("max_time", float, None),
         timeout=positive("timeout", float, PerfConfig.timeout),
@@ -190,6 +192,21 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         measurement=MeasurementPolicy(window_seconds=positive("window", float, MeasurementPolicy.window_seconds)),
         comparison=ComparisonPolicy(tolerance=tolerance),
     )
+
+
+_TO_REPEAT = ("baselines", "tolerance", "window", "timeout", "launcher", "against_python")
+"""Options with a value that change what a rerun finds."""
+_FLAGS_TO_REPEAT = ("strict", "require_baseline")
+
+
+def _asked(config: pytest.Config) -> str:
+    """Those of them that the command line has, as a shell takes them."""
+    given = [(name.replace("_", "-"), config.getoption(f"tfperf_{name}")) for name in _TO_REPEAT]
+    texts = [f"--tfperf-{name} {shlex.quote(str(value))}" for name, value in given if value is not None]
+    texts += [f"--tfperf-{name.replace('_', '-')}" for name in _FLAGS_TO_REPEAT if config.getoption(f"tfperf_{name}")]
+    if config.getoption("tfperf_compile_cache") is False:
+        texts.append("--no-tfperf-compile-cache")
+    return " ".join(texts)
 
 
 def _against(config: pytest.Config) -> str:

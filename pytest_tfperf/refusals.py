@@ -10,6 +10,7 @@ from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.pacing import FEWEST_TO_SAVE, planned_rounds
 from pytest_tfperf.records.arm import Sweep, SweepSpec
 from pytest_tfperf.records.baseline import BaselineEntry
+from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.stats.summary import coefficient_of_variation
 from pytest_tfperf.units import format_percent, plural
@@ -56,6 +57,15 @@ def slowed(spec: SweepSpec, replicas: int) -> Refusal | None:
     arms = ", ".join(spec.slowed(replicas))
     reason = f"its marker's slowdown makes steps longer on purpose ({arms})"
     return Refusal(reason, remedy="take it away first") if arms else None
+
+
+def under_floor(verdict: ArmVerdict) -> Refusal | None:
+    """Where a floor looks missed, though not surely enough for an alarm: what is saved should be sure to be above."""
+    low = [floor for floor in verdict.floors if floor.verdict is Verdict.INCONCLUSIVE and floor.now.high < floor.floor]
+    if not low:
+        return None
+    told = [f"{each.label} {each.now.value:.3f} looks to be under its floor {each.floor:.3f}" for each in low]
+    return Refusal(" and ".join(told), remedy="more rounds would tell")
 
 
 def of_another_test(stored: Sequence[BaselineEntry], result: SweepResult) -> Refusal | None:

@@ -148,7 +148,7 @@ class SweepMeasurer:
             what = ", ".join(f"{state.sweep.arm_of(count).label} {text}" for count, text in sorted(decided.items()))
             more = "; the others go on" if state.open else ""
             given_up = set(decided.values()) == {str(Verdict.INCONCLUSIVE)}
-            how = "as no more would decide, given up" if given_up else "decided"
+            how = "as the rest would hardly decide, given up" if given_up else "decided"
             self._progress.line(f"  {how} after {rounds}: {what}{more}")
 
 

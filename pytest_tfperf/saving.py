@@ -18,7 +18,7 @@ from pytest_tfperf.records.baseline import BaselineEntry, Provenance
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.sweep import SweepResult
-from pytest_tfperf.refusals import Refusal, of_another_test, slowed, unfit
+from pytest_tfperf.refusals import Refusal, of_another_test, slowed, under_floor, unfit
 from pytest_tfperf.units import format_percent, plural
 
 
@@ -108,6 +108,7 @@ class Saver:
         refusals = [
             slowed(result.sweep.spec, replicas),
             None if passed else Refusal("its test failed"),
+            under_floor(verdict),
             of_another_test(stored, result),
             Refusal(f"not measured in full: {config.smoke}") if config.smoke else unfit(result, replicas, asked),
         ]

@@ -60,7 +60,8 @@ def arm_report(decision: Decision, result: SweepResult, config: PerfConfig, node
         planned=planned,
         seconds=then.seconds,
         command=f'pytest "{nodeid}" --tfperf-rounds {rounds_to_rerun(verdict, planned)}'
-        + (f" --tfperf-against {config.against}" if then.opponent else ""),
+        + (f" --tfperf-against {config.against}" if then.opponent else "")
+        + (f" {config.asked}" if config.asked else ""),
         against=then.opponent.revision if then.opponent else None,
         strict=left_open(verdict, config) if config.strict else "",
         variant=then.sweep.spec.variant,

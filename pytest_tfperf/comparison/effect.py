@@ -210,13 +210,16 @@ def log_loss(tolerance: float) -> float:
 
 
 def rounds_needed(found: Difference, tolerance: float, error: float) -> int | None:
-    """Rounds after which the interval that `unchanged` asks for would be as narrow as +- `tolerance` (a fraction).
+    """Rounds after which the interval that `unchanged` asks for would be narrow enough for it: less than `tolerance` (a
+    fraction), less what looks lost already. Of what looks lost beyond that: as narrow as +- `tolerance`.
 
     None where no number of rounds does, as sessions differ too much, or where the noise is not known.
     """
     if isinf(expected_half_width(found, max(2, found.runs), error)):
         return None
     size = log_loss(tolerance)
+    if 0 < -found.log_ratio < size:
+        size += found.log_ratio
     low, high = 2, 2
     while expected_half_width(found, high, error) > size:  # most answers are small numbers
         if high == _MOST_ROUNDS:

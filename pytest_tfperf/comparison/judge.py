@@ -165,7 +165,8 @@ def _why_undecided(comparison: Comparison, tolerance: float) -> str:
         return f"{label}: one run says nothing of its noise"
     loss = format_percent(max(0.0, 1 - comparison.assured.low))
     allowed = format_percent(tolerance)
-    text = f"{label}: a loss of up to {loss} cannot be ruled out at this noise (tolerance {allowed}); "
+    loss = f"a little over {loss}" if loss == allowed else f"up to {loss}"
+    text = f"{label}: a loss of {loss} cannot be ruled out at this noise (tolerance {allowed}); "
     looks = 1 - comparison.change.value
     if looks > tolerance:
         text += f"it looks {format_percent(looks)} lower, and "

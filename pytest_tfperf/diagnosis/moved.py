@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_tfperf.records.comparison import ArmVerdict, Verdict
+from pytest_tfperf.records.comparison import ArmVerdict, MetricVerdict, Verdict
 
 
 def what_moved(verdict: ArmVerdict) -> str:
@@ -42,6 +42,8 @@ def what_moved(verdict: ArmVerdict) -> str:
         held = "rose" if "efficiency" in up else "held"
         return moved + f"All got slower{alike} and {efficiency} {held}, so the loss is in the model, not in scaling."
     did_not = "may not have" if "throughput" in in_noise else "did not"
+    if "throughput" in in_noise and _looks_lower(by_metric["throughput"]):
+        return moved + f"One replica alone got slower; {labels['throughput']} looks slower too, though not for sure."
     rose = "rose" if "efficiency" in up else "may have fallen" if "efficiency" in in_noise else "did not fall"
     if "efficiency" in in_noise:
         return moved + f"One replica alone got slower; {labels['throughput']} {did_not}, and {efficiency} {rose}."
@@ -49,3 +51,7 @@ def what_moved(verdict: ArmVerdict) -> str:
         f"One replica alone got slower while {labels['throughput']} {did_not}; {efficiency} {rose}, so efficiency "
         "alone would have hidden it."
     )
+
+
+def _looks_lower(metric: MetricVerdict) -> bool:
+    return metric.comparison.change.value < 1 - metric.tolerance

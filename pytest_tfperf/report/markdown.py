@@ -146,7 +146,10 @@ def _figures(judgement: Judgement | None) -> list[str]:
     if judgement is None:
         return cells
     for index, row in enumerate(judgement.view.rows):
-        column = {"E": 2, "S": 3}.get(row.label[:1], min(index, 1))
+        # After T(1) and T(N) comes what they have in common, if anything: the failure's own table has it.
+        column = {"E": 2, "S": 3}.get(row.label[:1], index)
+        if column > 1 and row.label[:1] == "T":
+            continue
         text = inline(row.now + (f" ({row.change})" if row.change else ""))
         cells[column] = f"**{text}**" if row.severity is Verdict.REGRESSED else text
     if len(judgement.view.rows) == 1:  # its own reference

@@ -65,9 +65,8 @@ def _floor_of(verdict: ArmVerdict, label: str) -> FloorVerdict | None:
 
 
 def _shown_by(metric: MetricVerdict, others: Sequence[MetricVerdict]) -> str:
-    """Label of what shows a loss that is not shown to be the figure's own by itself; empty where it is."""
-    comparison = metric.comparison
-    if metric.verdict is not Verdict.REGRESSED or (comparison.is_own and comparison.change.high < 1):
+    """Label of what shows a loss that the figure's own interval does not; empty where that does."""
+    if metric.verdict is not Verdict.REGRESSED or metric.comparison.change.high < 1:
         return ""
     by_metric = {each.comparison.metric: each for each in others if each is not metric}
     # T(1) alone has a reason of its own, see `comparison.together`.
@@ -86,7 +85,7 @@ def _compared(metric: MetricVerdict, floor: FloorVerdict | None, shown_by: str =
         if metric.verdict is Verdict.REGRESSED:
             text = f"{metric.verdict}, but only as T(1) got faster"
     elif metric.verdict is Verdict.REGRESSED:
-        text += f" by what {shown_by} shows" if shown_by else ""
+        text += f", see {shown_by}" if shown_by else ""
         text += f", tolerance {format_percent(metric.tolerance)}"
     if comparison.metric != "efficiency":
         return Row(
@@ -135,7 +134,7 @@ def with_noise(estimate: Estimate) -> str:
 
 
 def _interval(low: float, high: float) -> str:
-    """In percent or points; none where it has no end, or none that a number can hold."""
-    if not (isfinite(low) and isfinite(high)):
+    """In percent or points; none where it has no end, or holds nearly all that there is."""
+    if not (isfinite(low) and isfinite(high)) or (low < -99.9 and high >= 1000):
         return "[no interval]"
     return f"[{low:+.1f}, {f'{high:+.1f}' if high < 1000 else 'over +1000'}]"

@@ -109,6 +109,8 @@ def _legend(verdict: ArmVerdict, compared: bool) -> str:
     # E(N) is asked about both ways, so each of its ends may be wrong half as often.
     other = next((each for each in known if each.change.confidence != known[0].change.confidence), None)
     legend += f", for {other.label} {format_confidence(other.change.confidence)}" if other else ""
+    common = next((each for each in verdict.metrics if each.comparison.metric == "common" and not each.excused), None)
+    legend += f"; {common.comparison.label}: their geometric mean" if common else ""
     unknown = next((each for each in known if each.days and each.metric != "common"), None)
     if unknown:
         say = "session says" if unknown.sessions == 1 else "sessions say"

@@ -9,6 +9,7 @@ from pytest_tfperf.errors import UsageError
 from pytest_tfperf.records.arm import Scalar
 from pytest_tfperf.strategies.compression import Compression
 from pytest_tfperf.strategies.facts import variable_facts
+from pytest_tfperf.strategies.gradients import check_reached
 from pytest_tfperf.strategies.optimizers import FusedUpdates
 from pytest_tfperf.strategies.packing import Packing
 from pytest_tfperf.workloads.building import Built
@@ -46,9 +47,13 @@ def gradient_function(
             tape.watch(built.parts)
             loss = built.loss(features, labels)
             scaled = loss * built.loss_scale
-        # Zero: a variable that this loss does not reach gets a gradient too, so that shapes are always the same.
-        found = tape.gradient(scaled, built.parts, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-        dense = [tf.convert_to_tensor(gradient) for gradient in found]
+        found = tape.gradient(scaled, built.parts)
+        check_reached(found)
+        # Zeros: a variable that this loss does not reach gets a gradient too, so that shapes are always the same.
+        dense = [
+            tf.zeros(part.shape, part.dtype) if gradient is None else tf.convert_to_tensor(gradient)
+            for gradient, part in zip(found, built.parts, strict=True)
+        ]
         if packing is not None:
             packing.updates()  # moving averages
         if pack:

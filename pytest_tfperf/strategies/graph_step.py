@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from pytest_tfperf.strategies.gradients import check_reached
 from pytest_tfperf.strategies.traffic import pulled_tensors
 
 AfterStep = Callable[[Callable[..., Any], Sequence[Any]], None]
@@ -20,9 +21,14 @@ def auto_cluster(config: Any) -> Any:
 
 
 def unscaled(pairs: Sequence[tuple[Any, Any]], loss_scale: float) -> list[tuple[Any, Any]]:
-    """Pairs of gradient and variable, the loss scale divided out again."""
+    """Pairs of gradient and variable, the loss scale divided out again.
+
+    Raises:
+        UsageError: no variable has a gradient.
+    """
     import tensorflow as tf
 
+    check_reached([gradient for gradient, _ in pairs])
     if loss_scale == 1.0:
         return list(pairs)
     return [(None if g is None else tf.convert_to_tensor(g) / loss_scale, v) for g, v in pairs]

@@ -206,4 +206,6 @@ def _examples(batch: Any) -> int:
             f"The number of examples in a workload's batch is not fixed (features of shape {first}), so that "
             "examples per second cannot be counted: batch the dataset with drop_remainder=True."
         )
+    if not first[0]:
+        raise UsageError(f"A workload's batch has no example in it (features of shape {first}): was batch_size 0?")
     return int(first[0])

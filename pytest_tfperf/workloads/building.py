@@ -110,7 +110,7 @@ def _build(workload: Workload, batches: Batches) -> Built:
 
         features, labels = batches.as_made((features, labels))
         # Before the losses of layers are read: the forward pass makes them.
-        value = loss_of(labels, forward(features))
+        value = _checked_loss(loss_of(labels, forward(features)))
         value = tf.reduce_mean(tf.cast(value, tf.float32))
         extra = [tf.cast(tf.reduce_sum(term), tf.float32) for term in getattr(workload.model, "losses", None) or ()]
         return tf.add_n([value, *extra]) if extra else value
@@ -140,6 +140,18 @@ def _kind(made: object) -> str:
     """A type, for a message; of a tuple or a list also how many it holds, as that is what is wrong with it."""
     name = type(made).__name__
     return f"a {name} of {len(made)}" if isinstance(made, (tuple, list)) else name
+
+
+def _checked_loss(value: Any) -> Any:
+    """What a loss gave, if it is something to take the mean of."""
+    import tensorflow as tf
+
+    if value is None or isinstance(value, str) or tf.string == getattr(value, "dtype", None):
+        what = "nothing" if value is None else "text"
+        raise UsageError(
+            f"The workload's loss(labels, outputs) gave {what}; it must give a number for each example, or their mean."
+        )
+    return value
 
 
 def _call(definition: WorkloadDefinition, params: Mapping[str, object]) -> Workload:

@@ -91,6 +91,18 @@ def test_the_command_line_wins_over_the_ini_file(pytester: pytest.Pytester) -> N
     assert not perf.save
 
 
+def test_what_a_rerun_needs_is_what_the_command_line_asked_for(pytester: pytest.Pytester) -> None:
+    def asked(*arguments: str) -> str:
+        return pytester.parseconfigure(*arguments).stash[SESSION].config.asked
+
+    assert asked() == ""
+    assert asked("--tfperf-save", "--tfperf-rounds=3", "--tfperf-json=a.json") == ""
+    options = ("--tfperf-window=0.2", "--tfperf-strict", "--tfperf-baselines=my folder", "--no-tfperf-compile-cache")
+    assert asked(*options) == (
+        "--tfperf-baselines 'my folder' --tfperf-window 0.2 --tfperf-strict --no-tfperf-compile-cache"
+    )
+
+
 def test_defaults(pytester: pytest.Pytester) -> None:
     perf = pytester.parseconfigure().stash[SESSION].config
     assert (perf.rounds, perf.comparison.tolerance, perf.save, perf.smoke) == (5, 0.03, False, "")

@@ -140,6 +140,10 @@ def test_what_cannot_be_a_workload_is_refused_with_the_remedy() -> None:
         "keras_compiled": "compiled with the optimizer Adam, which no strategy uses",
         "tf_keras_compiled": "compiled with the optimizer SGD, which no strategy uses",
         "batch_of_three": "this one is a tuple of 3",
+        "constant_loss": "has no gradient for any of its 2 trainable variables",
+        "loss_of_nothing": "loss(labels, outputs) gave nothing; it must give a number for each example, or their mean.",
+        "loss_in_words": "loss(labels, outputs) gave text",
+        "empty_batch": "has no example in it (features of shape (0, ",
     }
     errors = run_tasks(Layout(1), build_errors, names=list(said), strategy="single")[WORKER]
     for name, text in said.items():

@@ -57,3 +57,28 @@ def ragged_end() -> Any:
 @workload("batch_of_three")
 def batch_of_three() -> Any:
     return Fixed(), squared_error, (1, 2, 3)
+
+
+@workload("constant_loss")
+def constant_loss() -> Any:
+    import tensorflow as tf
+
+    return Fixed(), lambda labels, outputs: tf.constant(1.0), linear_data(0)
+
+
+@workload("loss_of_nothing")
+def loss_of_nothing() -> Any:
+    return Fixed(), lambda labels, outputs: None, linear_data(0)
+
+
+@workload("loss_in_words")
+def loss_in_words() -> Any:
+    import tensorflow as tf
+
+    return Fixed(), lambda labels, outputs: tf.constant("large"), linear_data(0)
+
+
+@workload("empty_batch")
+def empty_batch() -> Any:
+    features, labels = linear_data(0)
+    return Fixed(), squared_error, (features[:0], labels[:0])

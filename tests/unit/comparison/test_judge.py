@@ -249,8 +249,7 @@ def test_a_loss_that_looks_no_larger_than_the_tolerance_is_not_said_to_be_one() 
     noise = (0.985, 1.015, 1.0, 0.98875, 1.01125)
     verdict = judged(one=5700 * 0.985, four=20500 * 0.985, noise=noise, stored=baseline(noise=noise))
     assert verdict.reasons[0] == (
-        "T(1): a loss of up to 3.4 % cannot be ruled out at this noise (tolerance 3.0 %); more rounds would probably "
-        "rule it out"
+        "T(1): a loss of up to 3.4 % cannot be ruled out at this noise (tolerance 3.0 %); about 11 rounds would decide"
     )
 
 

@@ -74,6 +74,13 @@ def test_one_round_is_said_to_decide_nothing() -> None:
     assert told(A, config=replace(CONFIG, forced_rounds=2)) == []
 
 
+def test_few_rounds_against_a_revision_are_said_to_show_hardly_any_loss() -> None:
+    against = replace(CONFIG, against="main", forced_rounds=3)
+    (line,) = told(A, config=against)
+    assert line.startswith("fewer than 4 rounds show hardly any loss surely enough for an alarm: against a revision ")
+    assert told(A, config=replace(against, forced_rounds=4)) == []
+
+
 def test_a_broken_baseline_is_left_to_its_test() -> None:
     def broken(spec: SweepSpec, replicas: int) -> None:
         raise BaselineError("a.yaml: line 3")

@@ -59,6 +59,19 @@ def test_an_arm_that_is_its_own_reference_has_one_figure(report: SessionReport) 
     assert row[4] == ""
 
 
+def test_what_both_arms_lost_takes_no_other_figures_place(report: SessionReport) -> None:
+    """T(1) x T(4) is a row of the failure's own table; in the overview it would stand for T(4)."""
+    case = next(case for case in report.cases if case.outcome == "failed" and case.replicas == 4)
+    assert case.judgement is not None
+    view = case.judgement.view
+    one, four, *rest = view.rows
+    both = replace(four, label="T(1) x T(4)", now="4 444", change="-44.4 %")
+    for seen in ((one, four, *rest, both), (one, four, both, *rest)):
+        judgement = replace(case.judgement, view=replace(view, rows=seen))
+        (row,) = rows(to_markdown(replace(report, cases=(replace(case, judgement=judgement),))))
+        assert row[2:5] == [f"{shown.now} ({shown.change})" for shown in (one, four, rest[0])]
+
+
 def test_each_failure_has_its_table_in_a_block(report: SessionReport) -> None:
     page = Page(to_markdown(report))
     failed = [case for case in report.cases if case.outcome in ("failed", "error")]

@@ -110,7 +110,7 @@ def test_what_is_given_up_is_not_called_decided(runs: CannedRuns) -> None:
             return dict.fromkeys(super().__call__(result, look), "inconclusive")
 
     _, lines = measure(GivingUp({2: 3, 4: 3}), Pace(5), runs)
-    told = "  as no more would decide, given up after 3 of 5 rounds: T(2) inconclusive, T(4) inconclusive"
+    told = "  as the rest would hardly decide, given up after 3 of 5 rounds: T(2) inconclusive, T(4) inconclusive"
     assert lines.lines[-1] == told
 
 

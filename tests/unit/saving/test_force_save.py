@@ -13,9 +13,11 @@ from pytest_tfperf.config import PerfConfig
 from pytest_tfperf.errors import BaselineError
 from pytest_tfperf.records.arm import Arm, Recipe, Sweep, SweepSpec
 from pytest_tfperf.records.baseline import Provenance
+from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.run import ArmResult, Run
 from pytest_tfperf.records.sweep import SweepResult
+from pytest_tfperf.refusals import under_floor
 from pytest_tfperf.saving import Saver
 from tests.unit.canned import judged
 
@@ -36,12 +38,20 @@ def result(throughput: Sequence[float] = STEADY, spec: SweepSpec = SPEC, disturb
     return SweepResult(Sweep(spec, (2, 4)), results, ENVIRONMENT, len(throughput), 0.0)
 
 
-def save(root: Path, measured: SweepResult, *, replicas: int = 4, passed: bool = True, force: bool = True) -> str:
+def save(
+    root: Path,
+    measured: SweepResult,
+    *,
+    replicas: int = 4,
+    passed: bool = True,
+    force: bool = True,
+    verdict: ArmVerdict | None = None,
+) -> str:
     """Save as a session of its own does; what the newest stored session says of force."""
     spec = measured.sweep.spec
     config = PerfConfig(root=root, baselines=root, save=True, force_save=force)
     saver = Saver(config, BaselineStore(root), lambda *_: 0.05)
-    verdict = replace(judged(missing="none here"), arm=spec.arm(replicas))
+    verdict = replace(verdict or judged(missing="none here"), arm=spec.arm(replicas))
     provenance = Provenance("2026-11-28T01:00:00Z", "a1b2c3d4", False, f"{spec.test}[{replicas}]")
     saver.save(measured, verdict, provenance, passed=passed)
     entry = BaselineStore(root).find(ENVIRONMENT, spec.baseline_name, replicas)
@@ -91,6 +101,23 @@ def test_each_reason_is_kept_and_no_advice(
     forced = save(tmp_path, measured, passed=passed)
     assert forced.startswith(kept)
     assert not any(word in forced for word in ("pid 123", "make the", "save on", "at least"))
+
+
+def test_what_looks_to_be_under_a_floor_is_no_baseline() -> None:
+    noise = (1.01, 0.99, 1.0)
+    unsure = judged(four=20000, noise=noise, floor=0.91, missing="none here")
+    assert unsure.verdict is Verdict.INCONCLUSIVE
+    refusal = under_floor(unsure)
+    assert str(refusal) == "E(4) 0.877 looks to be under its floor 0.910; more rounds would tell"
+    assert under_floor(judged(four=20000, noise=noise, floor=0.88, missing="none here")) is None
+    assert under_floor(judged(four=20000, noise=noise, floor=0.5, missing="none here")) is None
+
+
+def test_a_session_under_a_floor_is_refused_or_keeps_it_by_force(tmp_path: Path) -> None:
+    low = judged(four=20000, noise=(1.01, 0.99, 1.0), floor=0.91, missing="none here")
+    with pytest.raises(BaselineError, match=r"not saved: E\(4\) 0\.877 looks to be under its floor 0\.910"):
+        save(tmp_path, result(), force=False, verdict=low)
+    assert save(tmp_path, result(), verdict=low) == "E(4) 0.877 looks to be under its floor 0.910"
 
 
 def test_the_place_of_another_test_is_no_doubt_about_what_takes_it(tmp_path: Path) -> None:

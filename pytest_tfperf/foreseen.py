@@ -17,6 +17,8 @@ _FEWEST_AGAINST = 4
 """Rounds of two revisions without which Student's t has so wide a tail that it takes nearly all for noise."""
 _TOLD = 3
 """Tests that are told one by one."""
+_THAT_FAIL = (("--tfperf-require-baseline", "require_baseline"), ("--tfperf-strict", "strict"))
+"""Options that fail a test without a baseline, and what holds them."""
 
 Foreseen = Callable[[SweepSpec, int], "tuple[Verdict, str] | None"]
 """`no_baseline` or `incomparable`, and the reason, where an arm can be held against nothing."""
@@ -90,7 +92,3 @@ def _not_comparable(sweeps: Iterable[Sweep], config: PerfConfig, foreseen: Fores
             "--tfperf-save stores them"
         )
     return lines
-
-
-_THAT_FAIL = (("--tfperf-require-baseline", "require_baseline"), ("--tfperf-strict", "strict"))
-"""Options that fail a test without a baseline, and what holds them."""

@@ -10,6 +10,9 @@ from pytest_tfperf.records.comparison import ArmVerdict, FloorVerdict, MetricVer
 from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.units import format_number, format_percent, format_points
 
+_ALL_LOST, _MANY_TIMES = 0.001, 11.0
+"""Ratios between which lies all that a change may be; an interval that goes beyond both says nothing."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -94,7 +97,7 @@ def _compared(metric: MetricVerdict, floor: FloorVerdict | None, shown_by: str =
             with_noise(before),
             with_noise(comparison.now),
             format_percent(change.value - 1, signed=True),
-            _interval(100 * (change.low - 1), 100 * (change.high - 1)),
+            _interval(change, 100),
             text,
             severity,
         )
@@ -105,7 +108,7 @@ def _compared(metric: MetricVerdict, floor: FloorVerdict | None, shown_by: str =
         f"{before.value:.3f}",
         f"{comparison.now.value:.3f}",
         format_points(before.value * (change.value - 1)),
-        _interval(100 * before.value * (change.low - 1), 100 * before.value * (change.high - 1)),
+        _interval(change, 100 * before.value),
         text + (", and " + floor_text if floor_text else ""),
         Verdict.REGRESSED if missed else severity,
     )
@@ -133,8 +136,9 @@ def with_noise(estimate: Estimate) -> str:
     return f"{value} +- {format_percent(noise)}" if noise < 1 else f"{value} +- over 100 %"
 
 
-def _interval(low: float, high: float) -> str:
-    """In percent or points; none where it has no end, or holds nearly all that there is."""
-    if not (isfinite(low) and isfinite(high)) or (low < -99.9 and high >= 1000):
+def _interval(change: Estimate, scale: float) -> str:
+    """In percent or points, as the scale is; none where it has no end, or holds nearly all that there is."""
+    low, high = scale * (change.low - 1), scale * (change.high - 1)
+    if not (isfinite(low) and isfinite(high)) or (change.low < _ALL_LOST and change.high > _MANY_TIMES):
         return "[no interval]"
     return f"[{low:+.1f}, {f'{high:+.1f}' if high < 1000 else 'over +1000'}]"

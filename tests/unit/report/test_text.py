@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.environment import Environment
@@ -146,6 +147,17 @@ def test_summary_has_one_line_an_arm() -> None:
     assert [verdict for _, verdict in lines] == [Verdict.UNCHANGED, Verdict.REGRESSED]
     assert all("T(4)" in line and "E(4)" in line for line, _ in lines)
     assert "(-12.5 %)" in lines[1][0]
+
+
+def test_an_interval_that_holds_all_that_may_be_is_none() -> None:
+    """Also of an efficiency, whose points are fewer than 100."""
+    verdict = judged(four=10000)
+    changes = [replace(each.comparison.change, low=1e-6, high=1e6) for each in verdict.metrics]
+    wide = [
+        replace(metric, comparison=replace(metric.comparison, change=change))
+        for metric, change in zip(verdict.metrics, changes)
+    ]
+    assert failure_text(view_of(replace(verdict, metrics=tuple(wide)))).count("[no interval]") == 3
 
 
 def test_an_interval_that_says_nothing_is_not_printed_at_length() -> None:

@@ -79,7 +79,7 @@ class PerfConfig:
     """Fail also what is not decided: `inconclusive`, `no_baseline` and `incomparable`."""
     rounds: int = 5
     """Most rounds of a gate whose marker and command line say nothing."""
-    asked: str = ""
+    rerun_options: str = ""
     """Options of the command line, but for rounds, that a rerun needs to measure and judge as this session does."""
     forced_rounds: int | None = None
     """Rounds asked for on the command line: they win over a marker's, or the rerun a failure names would do nothing."""

@@ -38,10 +38,8 @@ def check_baselines(config: PerfConfig) -> None:
 
 def in_vain(sweeps: Sequence[Sweep], config: PerfConfig, foreseen: Foreseen) -> list[str]:
     """What will not be saved, or not be held against anything, a sentence each."""
-    if config.save:
+    if config.save or config.smoke:  # of a smoke run its user wants nothing judged
         return refused_anyway(sweeps, config)
-    if config.smoke:
-        return []  # its user asked for nothing to be judged
     return [*_too_few_rounds(sweeps, config), *_not_comparable(sweeps, config, foreseen)]
 
 

@@ -176,7 +176,7 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         require_baseline=bool(config.getoption("tfperf_require_baseline")),
         strict=bool(config.getoption("tfperf_strict") or config.getini("tfperf_strict")),
         rounds=positive("rounds", int, PerfConfig.rounds, line=False),
-        asked=_asked(config),
+        rerun_options=_rerun_options(config),
         forced_rounds=rounds if config.getoption("tfperf_rounds") is not None else None,
         max_time=positive("max_time", float, None),
         timeout=positive("timeout", float, PerfConfig.timeout),
@@ -199,7 +199,7 @@ _TO_REPEAT = ("baselines", "tolerance", "window", "timeout", "launcher", "agains
 _FLAGS_TO_REPEAT = ("strict", "require_baseline")
 
 
-def _asked(config: pytest.Config) -> str:
+def _rerun_options(config: pytest.Config) -> str:
     """Those of them that the command line has, as a shell takes them."""
     given = [(name.replace("_", "-"), config.getoption(f"tfperf_{name}")) for name in _TO_REPEAT]
     texts = [f"--tfperf-{name} {shlex.quote(str(value))}" for name, value in given if value is not None]

@@ -59,6 +59,7 @@ def session_report(
             strict=config.strict,
             save=config.save,
             smoke=config.smoke,
+            rerun_options=config.rerun_options,
         ),
         places=_places(results.measured),
         sweeps=tuple(_sweep(result) for result in results.measured),

@@ -61,7 +61,7 @@ def arm_report(decision: Decision, result: SweepResult, config: PerfConfig, node
         seconds=then.seconds,
         command=f'pytest "{nodeid}" --tfperf-rounds {rounds_to_rerun(verdict, planned)}'
         + (f" --tfperf-against {config.against}" if then.opponent else "")
-        + (f" {config.asked}" if config.asked else ""),
+        + (f" {config.rerun_options}" if config.rerun_options else ""),
         against=then.opponent.revision if then.opponent else None,
         strict=left_open(verdict, config) if config.strict else "",
         variant=then.sweep.spec.variant,

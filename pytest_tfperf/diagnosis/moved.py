@@ -41,9 +41,9 @@ def what_moved(verdict: ArmVerdict) -> str:
         alike = "" if "efficiency" in up else " alike"
         held = "rose" if "efficiency" in up else "held"
         return moved + f"All got slower{alike} and {efficiency} {held}, so the loss is in the model, not in scaling."
-    did_not = "may not have" if "throughput" in in_noise else "did not"
     if "throughput" in in_noise and _looks_lower(by_metric["throughput"]):
         return moved + f"One replica alone got slower; {labels['throughput']} looks slower too, though not for sure."
+    did_not = "may not have" if "throughput" in in_noise else "did not"
     rose = "rose" if "efficiency" in up else "may have fallen" if "efficiency" in in_noise else "did not fall"
     if "efficiency" in in_noise:
         return moved + f"One replica alone got slower; {labels['throughput']} {did_not}, and {efficiency} {rose}."

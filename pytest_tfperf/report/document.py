@@ -194,6 +194,8 @@ class Settings:
     """Whether baselines were to be written."""
     smoke: str
     """Why nothing was to be judged; empty in earnest."""
+    rerun_options: str = ""
+    """Options of the command line, but for rounds, that a rerun needs to measure and judge as this session did."""
 
 
 @dataclass(frozen=True)

@@ -212,6 +212,7 @@ def _rerun(report: SessionReport, ranked: tuple[Case, ...]) -> Iterator[_Piece]:
     more = f" The command has the worst {_MOST_RERUN} of {len(ids)}." if len(ids) > _MOST_RERUN else ""
     parts = [*(shlex.quote(id) for id in ids[:_MOST_RERUN]), f"--tfperf-rounds {2 * report.settings.rounds}"]
     parts += [f"--tfperf-against {shlex.quote(report.against)}"] if report.against else []
+    parts += [report.settings.rerun_options] if report.settings.rerun_options else []
     command = block("pytest " + " \\\n  ".join(parts))
     text = f"\n### Again\n\nOn the same machine, in the same folder, with twice the rounds.{more}\n\n{command}"
     yield _Piece(text, _WHY, "command")

@@ -93,7 +93,7 @@ def test_the_command_line_wins_over_the_ini_file(pytester: pytest.Pytester) -> N
 
 def test_what_a_rerun_needs_is_what_the_command_line_asked_for(pytester: pytest.Pytester) -> None:
     def asked(*arguments: str) -> str:
-        return pytester.parseconfigure(*arguments).stash[SESSION].config.asked
+        return pytester.parseconfigure(*arguments).stash[SESSION].config.rerun_options
 
     assert asked() == ""
     assert asked("--tfperf-save", "--tfperf-rounds=3", "--tfperf-json=a.json") == ""

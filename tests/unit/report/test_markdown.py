@@ -152,6 +152,12 @@ def test_the_command_measures_what_failed_again(report: SessionReport) -> None:
     assert "--tfperf-against origin/main" in command
 
 
+def test_the_command_measures_as_the_session_did(report: SessionReport) -> None:
+    settings = replace(report.settings, rerun_options="--tfperf-window 0.2 --tfperf-strict")
+    text = to_markdown(replace(report, settings=settings))
+    assert f"--tfperf-rounds {2 * settings.rounds} \\\n  --tfperf-window 0.2 --tfperf-strict\n" in text
+
+
 def test_against_a_revision_the_change_is_since_that(report: SessionReport) -> None:
     assert "In brackets: the change since `origin/main`." in to_markdown(replace(report, against="origin/main"))
 

@@ -2,9 +2,10 @@
 
     python -m benchmarks.first_guess [--baselines DIR]
 
-For each stored arm a session of three rounds is planned, and forecast four times: with the arm's own baseline, which
-says what its runs took; without it, of the same elsewhere; without that, of its workload under other strategies or
-options; and of nothing. Prints all of them, and of the last three how many are within a third of the first.
+For each stored arm a session that saves it is planned, of six rounds, and forecast four times: with the arm's own
+baseline, which says what its runs took; without it, of the same elsewhere; without that, of its workload under other
+strategies or options; and of nothing. Prints all of them, and of the last three how many are within a third of the
+first.
 """
 
 from __future__ import annotations

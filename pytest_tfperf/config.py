@@ -92,6 +92,8 @@ class PerfConfig:
     launcher: Launcher = "auto"
     compile_cache: bool = True
     """Runs of the session use again what XLA has compiled and tuned in it before."""
+    kept_programs: bool = False
+    """XLA was told, by its own flag, to keep programs in a folder of the user's, and there are some."""
     keep_logs: bool = False
     against: str = ""
     """Where not empty: the git revision that is measured in the same rounds, and that this checkout is held against."""

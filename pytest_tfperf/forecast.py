@@ -56,7 +56,8 @@ def forecast(
 
     A run takes what it took in the last session here; else what it took when the baseline was saved; else what one that
     is alike took; else, as a guess, what one of the workload under another strategy took; else a guess of nothing. The
-    rounds are as many as last time, else as many as a gate on unchanged code is expected to need, else all.
+    rounds are as many as last time, else as many as a gate on unchanged code is expected to need, else all. A first run
+    takes no longer than a later one where XLA finds the programs of an earlier session.
     """
     count, unknown = 0, 0
     expected = most = fewest = _beside_runs(history, config)
@@ -75,6 +76,8 @@ def forecast(
             times = _before(before, arm, config) or _saved(sweep, arm, known, config.measurement)
             guessed |= times is None
             first, later = times or _of_kin(sweep, arm, known, config.measurement) or _guess(sweep.spec, arm, config)
+            if config.kept_programs and sweep.spec.recipe_of(arm).workload_params.get("xla"):
+                first = min(first, later)  # else it would count as new what XLA has kept since
             if config.against and arm.role != "versus":  # the other revision takes its turns
                 first, later = 2 * first, 2 * later
             expected += first + (runs - 1) * later

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from pytest_tfperf.cluster.compile_cache import keeps_programs
 from pytest_tfperf.config import ComparisonPolicy, Launcher, MeasurementPolicy, PerfConfig
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.output_options import add_output_options, outputs
@@ -183,6 +184,7 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         wait=wait,
         launcher=cast("Launcher", launcher),
         compile_cache=_compile_cache(config),
+        kept_programs=keeps_programs(os.environ),
         keep_logs=bool(config.getoption("tfperf_keep_logs")),
         against=against,
         against_python=_against_python(config, against),

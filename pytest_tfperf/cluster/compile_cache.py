@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,17 @@ def cache_environ(environ: Mapping[str, str], folder: Path, flags: Iterable[Cach
         # In quotes, as the folder for temporary files may have a space in its name. Last come those of the user.
         added[flag.variable] = f"--{flag.name}='{folder / flag.folder}' {before}".strip()
     return added
+
+
+def keeps_programs(environ: Mapping[str, str]) -> bool:
+    """Whether the user's own flag names a folder that holds programs already, of an earlier session or of training."""
+    flag = FLAGS[0]
+    named = re.search(rf"""{flag.name}=(?:'([^']*)'|"([^"]*)"|(\S+))""", environ.get(flag.variable, ""))
+    folder = next((Path(text) for text in named.groups() if text), None) if named else None
+    try:
+        return folder is not None and any(folder.iterdir())
+    except OSError:
+        return False
 
 
 class Trial(Protocol):

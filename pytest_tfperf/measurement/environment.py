@@ -114,8 +114,9 @@ def _versions(wanted: Mapping[str, Sequence[str]]) -> dict[str, str]:
 def speed_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Pick the environment variables that change speed, by name."""
     return {
-        # bytes that are not UTF-8 reach Python as surrogates, which no file can hold
-        name: hide_users(environ[name].encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+        # Bytes that are not UTF-8 reach Python as surrogates, which no file can hold. "$XLA_FLAGS --more" begins with a
+        # blank where nothing was set before.
+        name: hide_users(environ[name].strip().encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
         for name in sorted(environ)
         if (name in _VARIABLES or name.startswith(_PREFIXES)) and name not in _NOT_SPEED and not is_secret(name)
     }

@@ -73,6 +73,7 @@ def judged(
     sessions: Sequence[float] = (1.0,),
     planned: int | None = None,
     disturbed: Sequence[str] = (),
+    arm: Arm = FOUR,
 ) -> ArmVerdict:
     """Judge four replicas against `stored`, or against the usual baseline unless one is said to be missing.
 
@@ -84,7 +85,7 @@ def judged(
     if stored is None and not missing:
         stored = baseline(sessions=sessions)
     return judge_arm(
-        FOUR,
+        arm,
         PairedRuns(
             reference=runs(one, noise),
             reference_step_time=runs(256 / one, noise),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tfperf.cluster.compile_cache import FLAGS, CompileCache, cache_environ
+from pytest_tfperf.cluster.compile_cache import FLAGS, CompileCache, cache_environ, keeps_programs
 
 PROGRAMS, AUTOTUNING, NEWER = (flag.name for flag in FLAGS)
 
@@ -71,3 +71,15 @@ def test_flags_of_the_user_stay_and_win(own: str, expected: str | None) -> None:
     added = cache_environ({"XLA_FLAGS": own}, Path("/cache"), FLAGS)
     assert added.get("XLA_FLAGS") == expected
     assert added["TF_XLA_FLAGS"] == f"--{PROGRAMS}='/cache/programs'"
+
+
+@pytest.mark.parametrize("flag", ["--{}={}", "--tf_xla_auto_jit=2 -{}='{}'", '--{}="{}" --tf_xla_auto_jit=2'])
+def test_a_folder_of_the_users_that_holds_programs(tmp_path: Path, flag: str) -> None:
+    environ = {"TF_XLA_FLAGS": flag.format(PROGRAMS, tmp_path / "programs")}
+    assert not keeps_programs({})
+    assert not keeps_programs(environ)
+    (tmp_path / "programs").mkdir()
+    assert not keeps_programs(environ)
+    (tmp_path / "programs" / "one").touch()
+    assert keeps_programs(environ)
+    assert not keeps_programs({"TF_XLA_FLAGS": f"--{PROGRAMS}="})

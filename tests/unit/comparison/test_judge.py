@@ -42,6 +42,21 @@ def test_slower_scaling_names_tn_and_en() -> None:
     )
 
 
+def test_at_one_replica_the_loss_is_the_strategys() -> None:
+    """A reference without a strategy says nothing of scaling, and nor does one replica beside it."""
+    stored = replace(baseline(one=5700, four=5650), replicas=1)
+    one = replace(FOUR, replicas=1)
+    assert what_moved(judged(four=4400, stored=stored, arm=one)) == (
+        "What moved: T(1) multi_worker_mirrored and E(1). The reference is as fast as before, so the loss is in the "
+        "strategy, not in the model."
+    )
+    both = judged(one=5000, four=5650 * 5000 / 5700, stored=stored, arm=one)
+    assert "the loss is in the model, not in the strategy" in what_moved(both)
+    assert "The reference got slower while T(1) multi_worker_mirrored did not;" in what_moved(
+        judged(one=5000, four=5650, stored=stored, arm=one)
+    )
+
+
 def test_a_slower_reference_fails_though_efficiency_rose() -> None:
     verdict = judged(one=5000)
     assert verdict.verdict is Verdict.REGRESSED

@@ -123,6 +123,18 @@ def test_a_baseline_that_tells_the_first_run_apart_has_it_counted_once() -> None
     assert told.most == pytest.approx(8.0 + 50 + 30 + 4 * (7 + 11))
 
 
+def test_programs_that_xla_has_kept_are_not_compiled_again() -> None:
+    """A session that filled the user's folder tells the next one how long its own compiling took."""
+    kept = replace(CONFIG, kept_programs=True)
+    history = after(SECONDS, sum(map(sum, SECONDS.values())))
+    assert forecast([SWEEP], kept, history, unknown).expected == forecast([SWEEP], CONFIG, history, unknown).expected
+    spec = replace(SPEC, recipe=Recipe("multi_worker_mirrored", {}, {"xla": True}))  # T(1) is of another workload
+    compiled = replace(SWEEP, spec=spec)
+    history = {**history, SPEC.test: {**history[SPEC.test], "of": settings_of(spec)}}
+    without = forecast([compiled], CONFIG, history, unknown).expected
+    assert without - forecast([compiled], kept, history, unknown).expected == (20 - 6) + (40 - 8)
+
+
 def test_what_nothing_is_known_of_is_guessed_and_said() -> None:
     told = forecast([SWEEP], CONFIG, {}, unknown)
     assert told.unknown == 1

@@ -203,7 +203,7 @@ def test_only_variables_that_change_speed_and_never_secrets() -> None:
         "OMP_NUM_THREADS": "4",
         "NCCL_ALGO": "Ring",
         "NCCL_COMM_ID": "10.0.0.1:1",
-        "TF_XLA_FLAGS": "b",
+        "TF_XLA_FLAGS": " b",
         "TF_NUM_INTEROP_THREADS": "2",
         "TF_ENABLE_ONEDNN_OPTS": "0",
         "TF_VAR_password": "secret",

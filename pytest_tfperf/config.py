@@ -9,6 +9,10 @@ from typing import Literal
 Launcher = Literal["auto", "zygote", "spawn"]
 
 
+MOST_SECONDS = 1_000_000
+"""Twelve days. Longer ones are slips, and what the system waits with takes at most 24 days."""
+
+
 @dataclass(frozen=True)
 class MeasurementPolicy:
     """How one run measures; all durations in seconds."""

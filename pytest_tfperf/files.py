@@ -22,6 +22,7 @@ LOCK_SECONDS = 30.0
 
 NEW_FILE_MODE = 0o644
 _MOST_LINKS = 40
+_SQLITE = b"SQLite format 3\0"
 _CANNOT_LOCK = {errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
 
@@ -68,6 +69,17 @@ def _is_still(folder: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(os.stat(folder), os.fstat(descriptor))
     except FileNotFoundError:
+        return False
+
+
+def is_database(path: Path) -> bool:
+    """Whether a regular file is an SQLite database, by its header; false where it cannot be read."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
         return False
 
 

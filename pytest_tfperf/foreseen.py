@@ -30,6 +30,8 @@ def check_baselines(config: PerfConfig) -> None:
     Raises:
         UsageError: it is not; with a slip of the keyboard all of them would pass.
     """
+    if config.serve is None and config.baselines.exists() and not config.baselines.is_dir():
+        raise UsageError(f"--tfperf-baselines (or tfperf_baselines): {config.baselines} is a file, and no folder")
     if config.save or config.against or config.smoke or config.serve is not None or not config.baselines_named:
         return
     if not os.path.isdir(config.baselines):

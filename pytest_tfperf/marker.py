@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from pytest_tfperf.config import MOST_SECONDS
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.plan import check_hosts
 from pytest_tfperf.recipes import (
@@ -19,7 +20,7 @@ from pytest_tfperf.recipes import (
     reference_of,
     versus_of,
 )
-from pytest_tfperf.records.arm import Device, Recipe, SweepSpec
+from pytest_tfperf.records.arm import Device, Recipe, Sweep, SweepSpec
 from pytest_tfperf.strategies import registry as strategies
 from pytest_tfperf.workloads import registry as workloads
 
@@ -98,7 +99,18 @@ def _sweep_spec(marker: pytest.Mark, test: str, device: Device) -> SweepSpec:
         timeout=_positive("timeout", own.get("timeout")),
     )
     check_hosts(spec)
+    _check_efficiency(spec)
     return spec
+
+
+def _check_efficiency(spec: SweepSpec) -> None:
+    """E(1) of what is its own reference is 1 by definition: a floor of nothing else would hold for ever."""
+    own = Sweep(spec, spec.replicas)
+    if spec.min_efficiency and all(own.is_own_reference(replicas) for replicas in spec.min_efficiency):
+        raise UsageError(
+            f"argument 'min_efficiency' has nothing to judge: T(1) of {spec.strategy!r} is the reference itself, so "
+            "E(1) is always 1; give more replicas, or another reference"
+        )
 
 
 def _suspect(value: object, recipe: Recipe, versus: Recipe | None) -> str:
@@ -168,6 +180,8 @@ def _whole(name: str, value: object) -> int | None:
 def _positive(name: str, value: object) -> float | None:
     if value is not None and not (_is_number(value) and cast("float", value) > 0):
         raise UsageError(f"argument {name!r} takes a number above 0, not {value!r}")
+    if value is not None and cast("float", value) > MOST_SECONDS:
+        raise UsageError(f"argument {name!r} takes at most {MOST_SECONDS:,} seconds, not {value!r}")
     return None if value is None else float(cast("float", value))
 
 

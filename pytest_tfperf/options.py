@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from math import inf
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from pytest_tfperf.cluster.compile_cache import keeps_programs
-from pytest_tfperf.config import ComparisonPolicy, Launcher, MeasurementPolicy, PerfConfig
+from pytest_tfperf.config import MOST_SECONDS, ComparisonPolicy, Launcher, MeasurementPolicy, PerfConfig
 from pytest_tfperf.errors import UsageError
 from pytest_tfperf.output_options import add_output_options, outputs
 
@@ -152,6 +151,9 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         number = value(name, kind, line=line)
         if number is not None and not number > 0:
             raise UsageError(f"--tfperf-{name.replace('_', '-')} (or tfperf_{name}) must be above 0, not {number}")
+        if number is not None and number > MOST_SECONDS:
+            option = f"--tfperf-{name.replace('_', '-')} (or tfperf_{name})"
+            raise UsageError(f"{option} must be at most {MOST_SECONDS:,}, not {number:g}")
         return default if number is None else number
 
     tolerance = positive("tolerance", float, ComparisonPolicy.tolerance)
@@ -163,8 +165,10 @@ def perf_config(config: pytest.Config) -> PerfConfig:
         raise UsageError(f"tfperf_launcher is auto, zygote or spawn, not {launcher!r}")
     wait = value("wait", float)
     wait = PerfConfig.wait if wait is None else wait
-    if not 0 <= wait < inf:
+    if not wait >= 0:
         raise UsageError(f"--tfperf-wait (or tfperf_wait) is a number of seconds, 0 to not wait, not {wait}")
+    if wait > MOST_SECONDS:
+        raise UsageError(f"--tfperf-wait (or tfperf_wait) must be at most {MOST_SECONDS:,}, not {wait:g}")
     force = bool(config.getoption("tfperf_force_save"))
     against = _against(config)
     return PerfConfig(

@@ -10,8 +10,9 @@ import pytest
 
 from pytest_tfperf.config import Outputs
 from pytest_tfperf.errors import UsageError
-from pytest_tfperf.files import followed
+from pytest_tfperf.files import followed, is_database
 from pytest_tfperf.history import check_url, full_url
+from pytest_tfperf.report.targets import check_apart
 
 _NEEDS = {
     "history": ("sqlalchemy", "history"),
@@ -62,9 +63,14 @@ def outputs(config: pytest.Config) -> Outputs:
             _check_file(f"--tfperf-{name}", path)
     if (folder := given["tensorboard"]) is not None:
         _check_not_planted("--tfperf-tensorboard", folder)
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"--tfperf-tensorboard {folder}: this is a file, the option takes a folder")
     url = full_url(history, config.rootpath if line is None else config.invocation_params.dir)
     if url and (file := check_url(url)) is not None:
         _check_file("--tfperf-history", file)
+        given["history"] = file
+    check_apart({f"--tfperf-{name}": path for name, path in given.items()})
+    given.pop("history", None)
     on_actions = os.environ.get("GITHUB_ACTIONS") == "true"
     summary = os.environ.get("GITHUB_STEP_SUMMARY", "") if on_actions else ""
     return Outputs(
@@ -80,6 +86,10 @@ def _check_file(option: str, path: Path) -> None:
     _check_not_planted(option, path)
     if path.is_dir():
         raise UsageError(f"{option} {path}: this is a folder, the option takes a file")
+    if option != "--tfperf-history" and is_database(path):
+        raise UsageError(f"{option} {path}: this is a database, which a report would replace; name another file")
+    if option == "--tfperf-history" and path.is_file() and path.stat().st_size and not is_database(path):
+        raise UsageError(f"{option} {path}: this is no SQLite database; name another file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -86,6 +86,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         return
     test = metafunc.definition.nodeid
+    # One of its class or module is another matter: the function's own takes its place.
+    if sum(mark.name == "tfperf" for mark in metafunc.definition.own_markers) > 1:
+        raise pytest.Collector.CollectError(
+            f"{test}: has two markers tfperf, of which only the nearest would be measured; write a test for each"
+        )
     try:
         spec = markers.sweep_spec(marker, test, device_of(metafunc.definition))
     except UsageError as error:

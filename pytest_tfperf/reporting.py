@@ -35,7 +35,7 @@ def _written(
     try:
         shown = write(report, where)
     except (ReportError, OSError) as error:
-        return Written(f"{what} was not written: {_reason(error)}", failed=True)
+        return Written(f"{what} was not written: {_reason(error, where)}", failed=True)
     except KeyboardInterrupt:  # the others take no time, and the session is at its end anyway
         return Written(f"{what} was interrupted, and may not have been written", failed=True, interrupted=True)
     except Exception as error:  # whatever a writer or its library trips over: the verdicts are told all the same
@@ -115,7 +115,8 @@ def _origin(error: Exception) -> str:
     return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, where: object) -> str:
     if isinstance(error, OSError):
-        return f"{error.filename or ''}: {error.strerror or error}".lstrip(": ")
+        place = error.filename or (where if isinstance(where, Path) else "")  # a URL may hold a password
+        return f"{place}: {error.strerror or error}".lstrip(": ")
     return str(error)

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 from pytest_tfperf.command.codes import FINE, REGRESSED
 from pytest_tfperf.command.printing import save, write
 from pytest_tfperf.errors import UsageError
+from pytest_tfperf.history import check_url
 from pytest_tfperf.history.url import full_url, shown_url
+from pytest_tfperf.report.targets import check_apart
 
 if TYPE_CHECKING:
     from pytest_tfperf.command.program import Subparsers
@@ -27,6 +29,7 @@ VARIABLE = "TFPERF_HISTORY"
 FILE = "perf-history.db"
 NIGHTS = 90
 DAYS = 30
+_MOST_NIGHTS = 100_000
 
 _NEEDS = {"sqlalchemy": "SQLAlchemy", "ruptures": "ruptures", "plotext": "plotext"}
 
@@ -76,6 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_tfperf.history.terminal import history_lines, summary_line
     from pytest_tfperf.history.words import arm_text
 
+    if (file := check_url(url)) is not None:
+        check_apart({"--url": file, "--html": arguments.html})
     day = today()
     stored = read_history(url, pattern=arguments.test, last=arguments.last)
     if arguments.test and not stored.arms:
@@ -188,6 +193,9 @@ def _user() -> str:
 
 def _positive(text: str) -> int:
     number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is not at least 1")
+    if not 1 <= number <= _MOST_NIGHTS:
+        raise argparse.ArgumentTypeError(f"{number} is not from 1 to {_MOST_NIGHTS}")
     return number
+
+
+_positive.__name__ = "whole number"  # argparse says it of a text that is none

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pytest_tfperf.errors import ReportError
+from pytest_tfperf.files import is_database
 from pytest_tfperf.report.text import STYLES, Styled
 from pytest_tfperf.reporting import write_file
 
@@ -25,7 +26,9 @@ def write(lines: Iterable[Styled]) -> None:
 
 
 def save(path: Path, text: str) -> None:
-    """Write a file that was asked for; raises ReportError where it cannot be written."""
+    """Write a file that was asked for; raises ReportError where it cannot be written, or is a database."""
+    if is_database(path):
+        raise ReportError(f"{path}: is a database, which this would replace; name another file")
     try:
         write_file(path, text.encode())
     except OSError as error:

@@ -25,6 +25,9 @@ _EXTRAS = {"history": "history"}
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `tfperf`; `argv` is the command line without the program's name, None: this process's. Gives an exit code."""
+    # Without them (`>&-`) there is nobody to tell, and print() would write errors to the other one.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # what a task has printed may be any text
@@ -38,7 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(error, USAGE)
     except TfPerfError as error:
         return _failed(error, UNREADABLE)
-    except OSError as error:  # writing to stdout; all else is one of ours by now
+    except OSError as error:
+        if error.filename is not None:  # of an argument, such as one in a folder that may not be entered
+            return _failed(ReportError(f"{error.filename}: cannot be read: {error.strerror}"), UNREADABLE)
+        # Writing to stdout; all else is one of ours by now.
         # What is still in the buffer would fail again as the interpreter ends, with a message.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):

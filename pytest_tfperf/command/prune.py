@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -82,9 +83,20 @@ def _suite(paths: list[str] | None) -> Suite | None:
         return None
     from pytest_tfperf.command.suite import collect
 
+    for path in paths:
+        if len(paths) > 1 and os.path.isdir(path) and any(map(_looks_saved, baseline_files(Path(path)))):
+            raise UsageError(f"--suite {path}: these are baselines, no tests; the folder to prune comes before --suite")
     suite = collect(paths)
     print(f"{plural(suite.tests, 'test')} in {', '.join(paths)}: they name {plural(len(suite.names), 'baseline')}")
     return suite
+
+
+def _looks_saved(path: Path) -> bool:
+    """Whether a YAML file begins as a baseline does; a suite may have others beside its tests."""
+    try:
+        return b"schema_version:" in path.read_bytes()[:1000]
+    except OSError:
+        return False
 
 
 def _before(days: int | None) -> str:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_tfperf.command.codes import FINE
-from pytest_tfperf.command.printing import save, write
+from pytest_tfperf.command.codes import FINE, UNREADABLE
+from pytest_tfperf.command.printing import complain, save, write
+from pytest_tfperf.errors import ReportError
 from pytest_tfperf.report.document import Case, SessionReport
 from pytest_tfperf.report.json_file import read_json
+from pytest_tfperf.report.targets import check_apart
 from pytest_tfperf.report.text import Styled, failure_lines, summary_lines
 from pytest_tfperf.units import format_seconds
 
@@ -36,17 +38,29 @@ def add(subparsers: Subparsers) -> None:
 
 def run(given: argparse.Namespace) -> int:
     report = read_json(given.file)
+    check_apart({"FILE.json": given.file, "--html": given.html, "--markdown": given.markdown})
+    failed = False
     if given.html is not None:
         from pytest_tfperf.report.html import to_html
 
-        save(given.html, to_html(report))
+        failed |= not _saved(given.html, to_html(report))
     if given.markdown is not None:
         from pytest_tfperf.report.markdown import to_markdown
 
-        save(given.markdown, to_markdown(report))
+        failed |= not _saved(given.markdown, to_markdown(report))
     if given.html is None and given.markdown is None:
         write(_lines(report))
-    return FINE
+    return UNREADABLE if failed else FINE
+
+
+def _saved(path: Path, text: str) -> bool:
+    """Whether it could be written; where not, that is said, and the other one is written all the same."""
+    try:
+        save(path, text)
+    except ReportError as error:
+        complain(f"error: {error}")
+        return False
+    return True
 
 
 def _lines(report: SessionReport) -> Iterator[Styled]:

@@ -74,7 +74,7 @@ def from_json(data: bytes, name: str) -> SessionReport:
     try:
         return msgspec.json.decode(data, type=SessionReport)
     except _BROKEN as error:
-        raise ReportError(f"{name}: {error}") from error
+        raise ReportError(f"{name}: not as --tfperf-json writes it: {error}") from error
 
 
 def json_schema() -> str:

@@ -138,6 +138,27 @@ def test_errors_and_their_codes(file: Path, tmp_path: Path, capsys: pytest.Captu
         assert run(*wrong) == 2
 
 
+def test_the_page_does_not_take_a_databases_place(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = file.read_bytes()
+    assert run("--url", file, "--html", file) == 2
+    assert "--url and --html both name" in capsys.readouterr().err
+    other = file.parent / "other.db"
+    other.write_bytes(before)
+    assert run("--url", file, "--html", other) == 3
+    assert "other.db: is a database, which this would replace" in capsys.readouterr().err
+    assert file.read_bytes() == other.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("last", "message"), [("0", "0 is not from 1 to"), ("9" * 30, "is not from 1 to"), ("x", "whole")]
+)
+def test_a_number_of_nights_that_is_none(
+    file: Path, capsys: pytest.CaptureFixture[str], last: str, message: str
+) -> None:
+    assert run("--url", file, "--last", last) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_output_that_is_no_terminal_has_no_plot_and_no_colour(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("--url", file)
     printed = capsys.readouterr().out

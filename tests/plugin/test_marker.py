@@ -52,6 +52,11 @@ def test_it(colour, tfperf):
         ('"smallconv", strategy="single", replicas=[1, 1]', "*argument 'replicas'*"),
         ('"smallconv", strategy="single", replicas="12"', "*argument 'replicas'*'12'*"),
         ('"smallconv", strategy="single", min_efficiency=90', "*argument 'min_efficiency' takes a fraction*90*"),
+        ('"smallconv", strategy="single", min_efficiency=0.9', "*argument 'min_efficiency' has nothing to judge*"),
+        (
+            '"smallconv", strategy="single", timeout=float("inf")',
+            "*argument 'timeout' takes at most 1,000,000 seconds*",
+        ),
         ('"smallconv", strategy="single", min_efficiency={2: 0.9}', "*argument 'min_efficiency'*2 replicas*"),
         (
             '"smallconv", strategy="single", tolerance=-1',
@@ -100,6 +105,22 @@ def test_a_marked_test_that_measures_nothing_is_an_error(pytester: pytest.Pytest
     result = collect(pytester, '"smallconv", strategy="single"', test="def test_scales():\n    pass\n")
     result.stdout.fnmatch_lines(["test_it.py::test_scales: marked tfperf, but does not use the fixture 'tfperf'*"])
     assert result.ret == pytest.ExitCode.INTERRUPTED
+
+
+def test_two_markers_of_one_test_are_an_error(pytester: pytest.Pytester) -> None:
+    """Only the nearest would be measured, and the other thought to be."""
+    second = '@pytest.mark.tfperf("smallconv", strategy="single", batch_size=8, variant="x")\n'
+    result = collect(pytester, '"smallconv", strategy="single"', test=f"{second}def test_scales{USE}")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*test_it.py::test_scales: has two markers tfperf*write a test for each*"])
+
+
+def test_the_marker_of_a_function_takes_its_modules_place(pytester: pytest.Pytester) -> None:
+    of_module = 'pytestmark = pytest.mark.tfperf("smallconv", strategy="single", batch_size=8)\n\n'
+    marker = '@pytest.mark.tfperf("smallconv", strategy="multi_worker_mirrored", replicas=[2])\n'
+    pytester.makepyfile(test_it=f"import pytest\n\n{of_module}{marker}def test_scales{USE}")
+    result = pytester.runpytest("--collect-only", "-q")
+    result.stdout.fnmatch_lines(["test_it.py::test_scales[[]2[]]"])
 
 
 def test_the_fixture_without_a_marker_says_what_to_write(pytester: pytest.Pytester) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from pytest_tfperf.errors import UsageError
@@ -18,13 +21,34 @@ from pytest_tfperf.foreseen import check_baselines
         (["--tfperf-keep-sessions=0"], "*--tfperf-keep-sessions (or tfperf_keep_sessions) must be above 0, not 0*"),
         (["--tfperf-wait=-1"], "*--tfperf-wait (or tfperf_wait) is a number of seconds, 0 to not wait, not -1.0*"),
         (["--tfperf-wait=nan"], "*--tfperf-wait (or tfperf_wait) is a number of seconds, 0 to not wait, not nan*"),
+        (["--tfperf-wait=inf"], "*--tfperf-wait (or tfperf_wait) must be at most 1,000,000, not inf*"),
+        (["--tfperf-timeout=3e6"], "*--tfperf-timeout (or tfperf_timeout) must be at most 1,000,000, not 3e+06*"),
+        (["--tfperf-window=inf"], "*--tfperf-window (or tfperf_window) must be at most 1,000,000, not inf*"),
+        (["--tfperf-json=a", "--tfperf-html=./a"], "*--tfperf-json and --tfperf-html both name *a;*"),
+        (["--tfperf-json=a.db", "--tfperf-history=a.db"], "*--tfperf-json and --tfperf-history both name *a.db;*"),
+        (
+            ["--tfperf-tensorboard=here.txt"],
+            "*--tfperf-tensorboard *here.txt: this is a file, the option takes a folder*",
+        ),
+        (["--tfperf-history=here.txt"], "*--tfperf-history *here.txt: this is no SQLite database; name another file*"),
+        (["--tfperf-json=night.db"], "*--tfperf-json *night.db: this is a database, which a report would replace;*"),
         (["--tfperf-tolerance=5"], "*--tfperf-tolerance is a fraction below 1*5.0*"),
     ],
 )
 def test_a_value_out_of_range_is_a_usage_error(pytester: pytest.Pytester, args: list[str], message: str) -> None:
+    (pytester.path / "here.txt").write_text("hers")
+    with closing(sqlite3.connect(pytester.path / "night.db")) as database:
+        database.execute("create table night (day text)")
+    before = {path.name: path.read_bytes() for path in pytester.path.iterdir() if path.is_file()}
     result = pytester.runpytest(*args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
+    assert {path.name: path.read_bytes() for path in pytester.path.iterdir() if path.is_file()} == before
+
+
+def test_a_pipe_or_a_device_takes_two_reports(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--tfperf-json=/dev/null", "--tfperf-html=/dev/null")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 @pytest.mark.parametrize(

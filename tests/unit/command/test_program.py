@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -45,6 +46,25 @@ def test_the_installed_program_is_this_function() -> None:
     settings = (Path(__file__).parents[3] / "setup.cfg").read_text()
     assert "\n    tfperf = pytest_tfperf.command:main\n" in settings
     assert importlib.import_module("pytest_tfperf.command").main is program.main
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_closed_stream(tmp_path: Path, closed: int) -> None:
+    """Nobody is told, and what is for the other stream does not land there."""
+    stored(tmp_path)
+    line = f"exec {closed}>&-; exec {sys.executable} -m pytest_tfperf show --json baselines nowhere"
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=ENVIRON, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    if closed == 2:
+        assert len(json.loads(done.stdout)) > 0
+    else:
+        assert done.stderr == "tfperf: nowhere: there is no such file or folder\n"
+
+
+def test_an_argument_that_cannot_be_looked_at(tmp_path: Path) -> None:
+    name = "x" * 300
+    done = started("show", name, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (3, f"tfperf: error: {name}: cannot be read: File name too long\n")
 
 
 def test_help_says_what_exit_codes_mean(capsys: Capture) -> None:

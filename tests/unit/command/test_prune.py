@@ -137,6 +137,11 @@ def test_a_suite_that_cannot_be_collected_removes_nothing(root: Path, capsys: Ca
         (["nowhere", "--keep-sessions", "1"], 3, "nowhere: there is no such file or folder"),
         (["suite/test_suite.py", "--keep-sessions", "1"], 3, "is no folder"),
         (["--suite", "nothing_there"], 2, "pytest does not take nothing_there"),
+        (
+            ["--suite", "suite", "baselines", "--yes"],
+            2,
+            "these are baselines, no tests; the folder to prune comes before",
+        ),
         (["--suite", "empty"], 2, "no test in empty is marked tfperf, so every baseline would go"),
     ],
 )
@@ -148,6 +153,12 @@ def test_what_is_asked_wrongly(root: Path, capsys: Capture, arguments: list[str]
     assert ran.code == code
     assert message in ran.err
     assert files(root) == before
+
+
+def test_a_suite_may_have_yaml_files_beside_its_tests(root: Path, capsys: Capture) -> None:
+    Path("more/data").mkdir(parents=True)
+    Path("more/data/words.yaml").write_text("words: [a, b]\n")
+    assert tfperf(capsys, "prune", "--suite", "suite", "more").code == 0
 
 
 def test_an_empty_folder(tmp_path: Path, capsys: Capture) -> None:

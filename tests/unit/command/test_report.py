@@ -68,6 +68,29 @@ def test_a_place_that_cannot_be_written(saved: Path, tmp_path: Path, capsys: Cap
     assert "night.md: cannot be written" in ran.err
 
 
+def test_one_that_cannot_be_written_does_not_cost_the_other(saved: Path, tmp_path: Path, capsys: Capture) -> None:
+    ran = tfperf(capsys, "report", saved, "--html", "/dev/full", "--markdown", tmp_path / "night.md")
+    assert ran.code == 3
+    assert "/dev/full: cannot be written: No space left on device" in ran.err
+    assert (tmp_path / "night.md").is_file()
+
+
+@pytest.mark.parametrize("option", ["--html", "--markdown"])
+def test_the_report_itself_is_not_written_over(saved: Path, capsys: Capture, option: str) -> None:
+    before = saved.read_bytes()
+    ran = tfperf(capsys, "report", saved, option, saved.parent / "x" / ".." / saved.name)
+    assert ran.code == 2
+    assert f"FILE.json and {option} both name " in ran.err
+    assert saved.read_bytes() == before
+
+
+def test_a_page_and_markdown_need_a_place_each(saved: Path, tmp_path: Path, capsys: Capture) -> None:
+    ran = tfperf(capsys, "report", saved, "--html", tmp_path / "a", "--markdown", tmp_path / "a")
+    assert ran.code == 2
+    assert "--html and --markdown both name " in ran.err
+    assert not (tmp_path / "a").exists()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -179,7 +179,7 @@ class Judge:
         text = f"no baseline of {spec.baseline_name} at {plural(replicas, 'replica')} for {environment.name}"
         if elsewhere:
             text += f" (there are some for: {', '.join(elsewhere)})"
-        return f"{text}; --tfperf-save stores one"
+        return text if self._config.save else f"{text}; --tfperf-save stores one"
 
     def _tolerance(self, limits: Limits, spec: SweepSpec, replicas: int) -> float:
         if limits.tolerance is not None:

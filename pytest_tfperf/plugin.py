@@ -123,8 +123,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     try:
         settle(items, measures=measures)
     except UsageError as error:
-        if not worker:
-            items.clear()  # pytest goes on to say how long they would take
+        if worker:  # it could say so in an internal error only, and each test says that nothing is measured there
+            return
+        items.clear()  # pytest goes on to say how long they would take
         raise pytest.UsageError(str(error)) from None
     if config.option.tfperf_largest:
         others = other_than_largest(items)
@@ -136,13 +137,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     recording.expect(session.items)
     arms = [item.stash[ARM][:2] for item in session.items if ARM in item.stash and not is_skipped(item)]
     perf = session.config.stash[SESSION]
-    measures = arms and not session.config.option.collectonly and not hasattr(session.config, "workerinput")
+    worker = hasattr(session.config, "workerinput")
+    measures = arms and not session.config.option.collectonly and not worker
     try:
         # Who serves measures what is asked for: whether tests share a baseline is the other side's business.
         perf.plan(arms if perf.config.serve is None else ())
         if measures:
             check_baselines(perf.config)
     except UsageError as error:
+        if worker:  # as above
+            return
         raise pytest.UsageError(str(error)) from None
     if measures:
         perf.begin()

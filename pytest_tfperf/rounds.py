@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -148,7 +148,8 @@ class SweepMeasurer:
             what = ", ".join(f"{state.sweep.arm_of(count).label} {text}" for count, text in sorted(decided.items()))
             more = "; the others go on" if state.open else ""
             given_up = set(decided.values()) == {str(Verdict.INCONCLUSIVE)}
-            how = "as the rest would hardly decide, given up" if given_up else "decided"
+            why = "runs that count were disturbed" if state.disturbed(decided) else "the rest would hardly decide"
+            how = f"as {why}, given up" if given_up else "decided"
             self._progress.line(f"  {how} after {rounds}: {what}{more}")
 
 
@@ -176,6 +177,11 @@ class _State:
             for count in self.sweep.replicas
             if count not in self.settled and not any(arm in self.errors for arm in self.sweep.arms_of(count))
         ]
+
+    def disturbed(self, counts: Iterable[int]) -> bool:
+        """Whether a run was that one of these counts needs, here or at the other revision."""
+        arms = {arm for count in counts for arm in self.sweep.arms_of(count)}
+        return any(run.disturbances for arm in arms for run in [*self.runs[arm], *self.against.get(arm, [])])
 
     @property
     def needed(self) -> set[Arm]:

@@ -31,7 +31,7 @@ def findings(result: SweepResult, verdict: ArmVerdict) -> tuple[str, ...]:
         found += left_out(where, throughputs)
     disturbed, repeated = result.disturbances_of(replicas), result.repeats_of(replicas)
     if disturbed:
-        found.append(f"Disturbed, with every attempt: {_some(disturbed)}.")
+        found.append(f"Disturbed runs that count: {_some(disturbed)}.")
     if repeated:
         runs = "1 run was" if len(repeated) == 1 else f"{plural(len(repeated), 'run')} were"
         found.append(f"{runs} disturbed and made again: {_some(repeated)}.")

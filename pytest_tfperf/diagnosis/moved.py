@@ -42,6 +42,8 @@ def what_moved(verdict: ArmVerdict) -> str:
     in_noise = {name for name, metric in by_metric.items() if metric.verdict is Verdict.INCONCLUSIVE}
     if "throughput" in down and "efficiency" in in_noise:
         return moved + f"All got slower; whether {scaling} got worse too is lost in the noise."
+    if "throughput" in down and "efficiency" in set(by_metric) - up and _looks_higher(by_metric["efficiency"]):
+        return moved + f"All got slower; {efficiency} looks higher, though not for sure."
     if "throughput" in down:
         alike = "" if "efficiency" in up else " alike"
         held = "rose" if "efficiency" in up else "held"
@@ -56,6 +58,11 @@ def what_moved(verdict: ArmVerdict) -> str:
         f"{alone.capitalize()} got slower while {labels['throughput']} {did_not}; {efficiency} {rose}, so efficiency "
         "alone would have hidden it."
     )
+
+
+def _looks_higher(metric: MetricVerdict) -> bool:
+    """Beyond the tolerance, though its interval holds less: then not all have lost alike, as far as anybody knows."""
+    return metric.comparison.change.value > 1 + metric.tolerance
 
 
 def _looks_lower(metric: MetricVerdict) -> bool:

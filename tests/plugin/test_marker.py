@@ -143,6 +143,15 @@ def test_two_tests_that_would_share_a_baseline_are_told_apart_first(pytester: py
     assert pytester.runpytest("--collect-only").ret == 0
 
 
+def test_a_shared_baseline_is_no_internal_error_in_a_worker(pytester: pytest.Pytester) -> None:
+    same = f'@pytest.mark.tfperf("smallconv", strategy="single")\ndef test_other{USE}'
+    pytester.makepyfile(test_it=f"import pytest\n\n{same}\n{same.replace('other', 'scales')}")
+    pytester.makepyfile(test_more=f"import pytest\n\n{same.replace('strategy', 'batch_size=8, strategy')}")
+    result = pytester.runpytest_subprocess("-n", "2")
+    assert "INTERNALERROR" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["*tfperf does not measure in a pytest-xdist worker*"])
+
+
 def test_markers_are_registered(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--markers")
     result.stdout.fnmatch_lines(["@pytest.mark.tfperf(*", "@pytest.mark.gpu:*", "@pytest.mark.multi_gpu(n):*"])

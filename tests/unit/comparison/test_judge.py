@@ -65,6 +65,14 @@ def test_a_slower_reference_fails_though_efficiency_rose() -> None:
     assert "efficiency alone would have hidden it" in what_moved(verdict)
 
 
+def test_what_lost_unlike_is_not_said_to_have_lost_alike() -> None:
+    """E(4) doubled in noise that does not tell so for sure."""
+    noisy = (1.5, 0.6, 1.4, 0.7, 1.0)
+    verdict = judged(one=300, four=2 * 20500 * 300 / 5700, stored=baseline(noise=noisy), noise=noisy)
+    assert by_label(verdict)["E(4)"] not in ("improved", "regressed")
+    assert "All got slower; E(4) looks higher, though not for sure." in what_moved(verdict)
+
+
 def test_a_slower_model_is_told_from_slower_scaling() -> None:
     verdict = judged(one=5000, four=20500 * 5000 / 5700)
     assert by_label(verdict) == {

@@ -56,7 +56,7 @@ def test_disturbed_and_repeated_runs_of_every_arm_are_told() -> None:
     measured = result(four, one)
     assert measured.disturbances_of(4) == ("T(1), round 1: too hot",)
     assert findings(measured, judged()) == (
-        "Disturbed, with every attempt: T(1), round 1: too hot.",
+        "Disturbed runs that count: T(1), round 1: too hot.",
         "3 runs were disturbed and made again: T(4), round 2, attempt 1: a; b | T(4), round 2, attempt 2: c | "
         "T(1), round 1, attempt 1: too hot.",
     )

@@ -114,6 +114,20 @@ def test_what_is_given_up_is_not_called_decided(runs: CannedRuns) -> None:
     assert lines.lines[-1] == told
 
 
+def test_what_was_given_up_for_a_disturbance_says_so(runs: CannedRuns) -> None:
+    class Disturbed(Settling):
+        def __call__(self, result: SweepResult, look: Look) -> dict[int, str]:
+            return dict.fromkeys(super().__call__(result, look), "inconclusive")
+
+    class Noisy(CannedRuns):
+        def run(self, spec: SweepSpec, arm: Arm, workload: WorkloadDefinition, number: int, gpus: Sequence[str]) -> Run:
+            return replace(super().run(spec, arm, workload, number, gpus), disturbances=("another program",))
+
+    _, lines = measure(Disturbed({2: 3, 4: 3}), Pace(5), Noisy(runs.clock))
+    told = "  as runs that count were disturbed, given up after 3 of 5 rounds: T(2) inconclusive, T(4) inconclusive"
+    assert lines.lines[-1] == told
+
+
 def test_what_there_is_of_a_sweep_that_is_interrupted_is_given() -> None:
     class Interrupted(CannedRuns):
         def run(self, spec: SweepSpec, arm: Arm, workload: WorkloadDefinition, number: int, gpus: Sequence[str]) -> Run:

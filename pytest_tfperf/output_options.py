@@ -66,11 +66,10 @@ def outputs(config: pytest.Config) -> Outputs:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"--tfperf-tensorboard {folder}: this is a file, the option takes a folder")
     url = full_url(history, config.rootpath if line is None else config.invocation_params.dir)
-    if url and (file := check_url(url)) is not None:
+    file = check_url(url) if url else None
+    if file is not None:
         _check_file("--tfperf-history", file)
-        given["history"] = file
-    check_apart({f"--tfperf-{name}": path for name, path in given.items()})
-    given.pop("history", None)
+    check_apart({**{f"--tfperf-{name}": path for name, path in given.items()}, "--tfperf-history": file})
     on_actions = os.environ.get("GITHUB_ACTIONS") == "true"
     summary = os.environ.get("GITHUB_STEP_SUMMARY", "") if on_actions else ""
     return Outputs(

@@ -135,18 +135,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     recording.expect(session.items)
+    if hasattr(session.config, "workerinput"):  # nothing is measured there, as each test says
+        return
     arms = [item.stash[ARM][:2] for item in session.items if ARM in item.stash and not is_skipped(item)]
     perf = session.config.stash[SESSION]
-    worker = hasattr(session.config, "workerinput")
-    measures = arms and not session.config.option.collectonly and not worker
+    measures = arms and not session.config.option.collectonly
     try:
         # Who serves measures what is asked for: whether tests share a baseline is the other side's business.
         perf.plan(arms if perf.config.serve is None else ())
         if measures:
             check_baselines(perf.config)
     except UsageError as error:
-        if worker:  # as above
-            return
         raise pytest.UsageError(str(error)) from None
     if measures:
         perf.begin()

@@ -97,12 +97,14 @@ def _too_few(rounds: int) -> Refusal | None:
 def unfit(result: SweepResult, replicas: int, tolerance: float) -> Refusal | None:
     """Where an arm's runs are too few, disturbed or too noisy."""
     runs = result.paired(replicas)
-    if too_few := _too_few(len(runs.throughput)):
+    rounds, disturbed, left = len(runs.throughput), result.disturbances_of(replicas), result.left_out_of(replicas)
+    quiet = "save on a quiet machine"
+    if left and _too_few(rounds):
+        return Refusal(f"something disturbed all but {plural(rounds, 'round')}", "; ".join(left), quiet)
+    if too_few := _too_few(rounds):
         return too_few
-    disturbed = result.disturbances_of(replicas)
     if disturbed:
-        reason, remedy = "something disturbed runs that count", "save on a quiet machine"
-        return Refusal(reason, "; ".join(disturbed), remedy)
+        return Refusal("something disturbed runs that count", "; ".join(disturbed), quiet)
     noise = {
         "T(1)": coefficient_of_variation(runs.reference),
         f"T({replicas})": coefficient_of_variation(runs.throughput),

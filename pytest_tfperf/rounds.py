@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -98,9 +98,10 @@ class SweepMeasurer:
                 more = pace.may_go_on(number, elapsed, state.seconds_of_a_round)
                 look = pace.look(number, more=more)
                 if look is not None and state.open:
-                    decided = settled(state.result(number, elapsed), look)
+                    result = state.result(number, elapsed)
+                    decided = settled(result, look)
                     state.settled.update(decided)
-                    self._report_look(state, decided, look)
+                    self._report_look(state, result, decided, look)
                 if not more or not state.open:
                     break
         except BaseException:
@@ -139,7 +140,7 @@ class SweepMeasurer:
                 parts.append(f"{arm.label} {format_number(measured[-1].throughput)} examples/s{there}")
         self._progress.line(f"  round {number}/{planned}: {', '.join(parts)}")
 
-    def _report_look(self, state: _State, decided: Mapping[int, str], look: Look) -> None:
+    def _report_look(self, state: _State, result: SweepResult, decided: Mapping[int, str], look: Look) -> None:
         """Say why a sweep ends before its last planned round, or goes on without some of its arms."""
         rounds = f"{look.round} of {plural(look.planned, 'round')}"
         if look.final:
@@ -148,7 +149,8 @@ class SweepMeasurer:
             what = ", ".join(f"{state.sweep.arm_of(count).label} {text}" for count, text in sorted(decided.items()))
             more = "; the others go on" if state.open else ""
             given_up = set(decided.values()) == {str(Verdict.INCONCLUSIVE)}
-            why = "runs that count were disturbed" if state.disturbed(decided) else "the rest would hardly decide"
+            disturbed = any(result.disturbances_of(count) for count in decided)
+            why = "runs that count were disturbed" if disturbed else "the rest would hardly decide"
             how = f"as {why}, given up" if given_up else "decided"
             self._progress.line(f"  {how} after {rounds}: {what}{more}")
 
@@ -177,11 +179,6 @@ class _State:
             for count in self.sweep.replicas
             if count not in self.settled and not any(arm in self.errors for arm in self.sweep.arms_of(count))
         ]
-
-    def disturbed(self, counts: Iterable[int]) -> bool:
-        """Whether a run was that one of these counts needs, here or at the other revision."""
-        arms = {arm for count in counts for arm in self.sweep.arms_of(count)}
-        return any(run.disturbances for arm in arms for run in [*self.runs[arm], *self.against.get(arm, [])])
 
     @property
     def needed(self) -> set[Arm]:

@@ -23,10 +23,10 @@ REPLICAS = 2
 HYPOTHESES = hypotheses_of([REPLICAS], 0, own_reference=False)
 """T(1), T(2), E(2) and T(1) x T(2), as in a session of this one test."""
 
-_ARM = Arm("smallconv", "multi_worker_mirrored", REPLICAS, "cpu")
-_DEFINITION: dict[str, Scalar] = {"scaling": "weak"}
+ARM = Arm("smallconv", "multi_worker_mirrored", REPLICAS, "cpu")
+DEFINITION: dict[str, Scalar] = {"scaling": "weak"}
 _PROVENANCE = Provenance("2026-11-20T00:00:00Z", "", False, "perf_tests/test_a.py::test_a[2]")
-_POLICY = ComparisonPolicy()
+POLICY = ComparisonPolicy()
 
 
 @dataclass(frozen=True)
@@ -53,19 +53,19 @@ def judge(gates: Gates, sessions: int) -> Judged:
 
 def _judge(saved: Floats, now: Floats) -> tuple[Verdict, int]:
     """One gate: [sessions, rounds, arms] and [rounds, arms] in; the verdict and the rounds that it took out."""
-    baseline = _entry(saved)
+    baseline = entry_of(saved)
     step_times = now.T.tolist()
     for rounds in range(FIRST_LOOK, NOW_ROUNDS + 1):
         reference, own = (tuple(times[:rounds]) for times in step_times)
         found = judge_arm(
-            _ARM,
-            PairedRuns(_throughputs(reference, 1), reference, _throughputs(own, REPLICAS), own),
-            definition=_DEFINITION,
+            ARM,
+            PairedRuns(throughputs(reference, 1), reference, throughputs(own, REPLICAS), own),
+            definition=DEFINITION,
             baseline=baseline,
             missing="",
             floors=[],
             tolerance=TOLERANCE,
-            policy=_POLICY,
+            policy=POLICY,
             look=Look(round=rounds, planned=NOW_ROUNDS),
             hypotheses=HYPOTHESES,
         )
@@ -74,26 +74,27 @@ def _judge(saved: Floats, now: Floats) -> tuple[Verdict, int]:
     return found.verdict, rounds
 
 
-def _throughputs(step_times: tuple[float, ...], replicas: int) -> tuple[float, ...]:
+def throughputs(step_times: tuple[float, ...], replicas: int) -> tuple[float, ...]:
     """Steps of all replicas per second, in place of examples: a batch size would cancel."""
     return tuple(replicas / seconds for seconds in step_times)
 
 
-def _entry(saved: Floats) -> BaselineEntry:
+def entry_of(saved: Floats) -> BaselineEntry:
+    """Saved sessions, [sessions, rounds, arms] of step times, as a baseline has them."""
     sessions = []
     for session in saved:
         reference, own = (tuple(times) for times in session.T.tolist())
         sessions.append(
             BaselineSession(
-                _PROVENANCE, {}, _throughputs(reference, 1), reference, _throughputs(own, REPLICAS), own
+                _PROVENANCE, {}, throughputs(reference, 1), reference, throughputs(own, REPLICAS), own
             )
         )  # fmt: skip
     return BaselineEntry(
-        workload=_ARM.workload,
-        strategy=_ARM.strategy,
+        workload=ARM.workload,
+        strategy=ARM.strategy,
         variant=None,
         replicas=REPLICAS,
-        definition=_DEFINITION,
+        definition=DEFINITION,
         hard={},
         sessions=tuple(sessions),
     )

@@ -168,12 +168,12 @@ def _verdict(pair: Pair, tolerance: float | None, hypotheses: int) -> ArmVerdict
         held_against="A",
         versus=here.versus_name,
         own_reference=here.own_reference,
-        disturbed=_disturbed(pair),
+        disturbed=_of_both(pair.here.disturbed, pair.there.disturbed),
     )
 
 
-def _disturbed(pair: Pair) -> tuple[str, ...]:
-    return (*pair.here.disturbed, *(f"in A, {text}" for text in pair.there.disturbed))
+def _of_both(here: Sequence[str], there: Sequence[str]) -> tuple[str, ...]:
+    return (*here, *(f"in A, {text}" for text in there))
 
 
 def _doubts(pair: Pair) -> Iterator[str]:
@@ -198,7 +198,11 @@ def _view(pair: Pair, verdict: ArmVerdict, given: float | None) -> ArmView:
         soft_changes=changed(there.latest.soft, here.latest.soft),
         warnings=pair.here.warnings,
         details=(),
-        findings=[*_doubts(pair), *(f"Disturbed: {text}." for text in _disturbed(pair))],
+        findings=[
+            *_doubts(pair),
+            *(f"Disturbed: {text}." for text in _of_both(pair.here.disturbed, pair.there.disturbed)),
+            *(f"Left out, disturbed: {text}." for text in _of_both(pair.here.left_out, pair.there.left_out)),
+        ],
         rounds=rounds,
         seconds=0.0,
         command="",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -13,7 +13,7 @@ from pytest_tfperf.errors import BaselineError, ReportError
 from pytest_tfperf.records.arm import Arm, Device, Role
 from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
 from pytest_tfperf.records.environment import Environment
-from pytest_tfperf.records.sweep import PairedRuns
+from pytest_tfperf.records.sweep import PairedRuns, counting
 from pytest_tfperf.report.document import Case, SessionReport
 from pytest_tfperf.report.json_file import read_json
 from pytest_tfperf.report.measured import MeasuredArm, MeasuredSweep
@@ -41,6 +41,9 @@ class SideArm:
     tolerance: float | None = None
     """Largest relative loss that is no regression; None where the side says nothing of it."""
     disturbed: tuple[str, ...] = ()
+    """What disturbed runs that count."""
+    left_out: tuple[str, ...] = ()
+    """What disturbed the runs of rounds that do not."""
     warnings: tuple[str, ...] = ()
     interrupted: bool = False
     """True for a test of a report that its session did not finish."""
@@ -154,9 +157,10 @@ def _of_case(report: SessionReport, sweep: MeasuredSweep, case: Case) -> SideArm
     if reference is None:
         raise LookupError("no reference")
     needed = [own or reference, reference, *([versus] if versus else [])]
-    rounds = [run.round for run in needed[0].runs if all(run.round in _rounds(arm) for arm in needed)]
-    if not rounds:
+    whole = [run.round for run in needed[0].runs if all(run.round in _rounds(arm) for arm in needed)]
+    if not whole:
         return None
+    rounds = counting(whole, {run.round for arm in needed for run in arm.runs if run.disturbances})
     by_round = [{run.round: run for run in arm.runs} for arm in needed]
     if case.replicas < 1 or not all(0 < run.throughput < inf for runs in by_round for run in runs.values()):
         raise ValueError("a throughput or a replica count is not positive")
@@ -184,6 +188,11 @@ def _of_case(report: SessionReport, sweep: MeasuredSweep, case: Case) -> SideArm
     tolerance = next((each for each in known if each is not None), report.settings.tolerance)
     unique = {arm.label: arm for arm in needed}.values()
     seen = [(arm, run) for arm in unique for run in arm.runs]
+
+    def disturbances(of: Collection[int]) -> tuple[str, ...]:
+        runs = [(arm, run) for arm, run in seen if run.round in of]
+        return tuple(f"{arm.label}, round {run.round}: {text}" for arm, run in runs for text in run.disturbances)
+
     return SideArm(
         entry=entry,
         device=sweep.device,
@@ -192,7 +201,8 @@ def _of_case(report: SessionReport, sweep: MeasuredSweep, case: Case) -> SideArm
         versus=throughputs[2] if versus else (),
         versus_name=judged.versus if judged else "",
         tolerance=tolerance,
-        disturbed=tuple(f"{arm.label}, round {run.round}: {text}" for arm, run in seen for text in run.disturbances),
+        disturbed=disturbances(rounds),
+        left_out=disturbances(set(whole).difference(rounds)),
         interrupted=case.outcome == "not run",
         slowed=tuple(slowed_by(arm.label, arm.slowdown) for arm in unique if arm.slowdown),
         warnings=tuple(dict.fromkeys(f"{arm.label}, {text}" for arm, run in seen for text in run.warnings)),

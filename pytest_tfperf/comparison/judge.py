@@ -43,11 +43,13 @@ def judge_arm(
     versus: str = "",
     own_reference: bool = False,
     disturbed: Sequence[str] = (),
+    may_be_undisturbed: bool = False,
     smoke: str = "",
 ) -> ArmVerdict:
     """Decide about one arm from its paired runs.
 
     Args:
+        runs: of the rounds that count; where they are fewer than those of the look, the others were disturbed.
         definition: what was measured; a baseline of another one is incomparable.
         baseline: the stored measurement of this environment, None where there is none.
         missing: why there is none, for the reader.
@@ -59,6 +61,7 @@ def judge_arm(
         versus: what S(N) is the ratio to, for the reader.
         own_reference: True where T(N) is T(1), so that E(N) is not judged.
         disturbed: why runs among these cannot be trusted; nothing is decided then.
+        may_be_undisturbed: whether further rounds may leave enough that can be.
         smoke: where not empty, nothing is judged, for this reason.
 
     Raises:
@@ -68,12 +71,15 @@ def judge_arm(
     if smoke:
         why = (f"not judged: {smoke}",)
         return ArmVerdict(arm, Verdict.INCONCLUSIVE, now, (), (), why, baseline, versus, tolerance=tolerance)
+    # What may be spent at a look goes by the rounds measured; what the rest may tell, by those that will count.
+    left_out = max(0, look.round - len(runs.throughput))
+    ahead = replace(look, round=look.round - left_out, planned=look.planned - left_out)
     errors = errors_at(look, policy, hypotheses)
     last = errors_at(Look(look.planned, look.planned), policy, hypotheses)
     changes = definition_changes(baseline.definition, definition, arm.strategy) if baseline is not None else []
     known = None if changes else baseline
     wanted = [floor for floor in floors if not (own_reference and floor.kind == "efficiency")]
-    found_floors = (judge_floor(floor, runs, arm.replicas, known, look, errors, last) for floor in wanted)
+    found_floors = (judge_floor(floor, runs, arm.replicas, known, ahead, errors, last) for floor in wanted)
     judged = tuple(filter(None, found_floors))
     reasons = [floor_rules.reason(floor) for floor in judged]
     metrics: tuple[MetricVerdict, ...] = ()
@@ -96,11 +102,11 @@ def judge_arm(
         )
         reasons += [metric.reason for metric in metrics if metric.reason]
         if not look.last:
-            hope = verdict is Verdict.INCONCLUSIVE and _hope(metrics, look, last)
-            if verdict is Verdict.INCONCLUSIVE and not hope and (odd := odd_rounds(runs, known, look)):
+            hope = verdict is Verdict.INCONCLUSIVE and _hope(metrics, ahead, last)
+            if verdict is Verdict.INCONCLUSIVE and not hope and (odd := odd_rounds(runs, known, ahead)):
                 # Those runs may be left out later, so they take no hope away.
                 there = without(against, odd) if against is not None else None
-                hope = len(odd) == len(runs.throughput) or _hope(of(without(runs, odd), there), look, last)
+                hope = len(odd) == len(runs.throughput) or _hope(of(without(runs, odd), there), ahead, last)
             # What is all but lost is worth every round: a gate that gives up on it passes.
             hope |= verdict is Verdict.INCONCLUSIVE and any(_seems_lost(metric) for metric in metrics)
             # Nothing is lost, but it seems faster, which the first looks cannot show: worth the rounds that say so.
@@ -123,7 +129,7 @@ def judge_arm(
         settled=verdict is Verdict.REGRESSED or not still_open,
         tolerance=tolerance,
     )
-    return _undecided(decided) if disturbed else decided
+    return _undecided(decided, go_on=may_be_undisturbed and not look.last) if disturbed else decided
 
 
 def measured_otherwise(changes: Iterable[tuple[str, str, str]], remedy: str = "") -> str:
@@ -205,8 +211,11 @@ def _hope(metrics: Sequence[MetricVerdict], look: Look, last: Errors) -> bool:
     return all(may_be_assured(metric.comparison, metric.tolerance, look, last) for metric in counting)
 
 
-def _undecided(decided: ArmVerdict) -> ArmVerdict:
-    """The figures stay, the decision goes: what was measured is not the code's speed."""
+def _undecided(decided: ArmVerdict, *, go_on: bool) -> ArmVerdict:
+    """The figures stay, the decision goes: what was measured is not the code's speed.
+
+    `go_on`: whether further rounds may be undisturbed ones, enough to decide by.
+    """
     compared = decided.verdict not in (Verdict.NO_BASELINE, Verdict.INCOMPARABLE)
     floors = tuple(_open(floor) for floor in decided.floors)
     return replace(
@@ -217,8 +226,7 @@ def _undecided(decided: ArmVerdict) -> ArmVerdict:
         ),
         floors=floors,
         reasons=("nothing is decided, as runs that count were disturbed", *(() if compared else decided.reasons)),
-        # Further rounds do not make those runs count.
-        settled=decided.settled or compared,
+        settled=not go_on and (decided.settled or compared),
     )
 
 

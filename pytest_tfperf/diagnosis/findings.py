@@ -32,6 +32,8 @@ def findings(result: SweepResult, verdict: ArmVerdict) -> tuple[str, ...]:
     disturbed, repeated = result.disturbances_of(replicas), result.repeats_of(replicas)
     if disturbed:
         found.append(f"Disturbed runs that count: {_some(disturbed)}.")
+    if left := result.left_out_of(replicas):
+        found.append(f"Left out, with all of their rounds, as they were disturbed: {_some(left)}.")
     if repeated:
         runs = "1 run was" if len(repeated) == 1 else f"{plural(len(repeated), 'run')} were"
         found.append(f"{runs} disturbed and made again: {_some(repeated)}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_tfperf.records.against import Opponent
@@ -12,6 +12,19 @@ from pytest_tfperf.records.run import ArmResult, Run
 
 CORES_PER_RANK = "cores_per_rank"
 """Key of a definition: the CPU cores that each replica is pinned to."""
+
+_FEWEST = 2
+"""Undisturbed rounds with which something can be decided: one says nothing of its noise."""
+
+
+def counting(rounds: Sequence[int], disturbed: Collection[int]) -> list[int]:
+    """The rounds that count: the undisturbed ones, where they are two or more and most of them; else all of `rounds`.
+
+    Which those are is told by the machine and not by the runs' speed, so that leaving the others out favours neither
+    side. Where most rounds were disturbed, the rest were made on the same machine minutes apart, and stay doubtful.
+    """
+    quiet = [number for number in rounds if number not in disturbed]
+    return quiet if len(quiet) >= _FEWEST and 2 * len(quiet) > len(rounds) else list(rounds)
 
 
 @dataclass(frozen=True)
@@ -58,17 +71,17 @@ class SweepResult:
         return next((error for error in errors if error is not None), None)
 
     def paired(self, replicas: int) -> PairedRuns:
-        """Runs of the rounds in which every arm that the count needs was measured, at both revisions where two are."""
-        return _paired(self._rounds(replicas), *(self.results[arm].runs for arm in self.sweep.arms_of(replicas)))
+        """Runs of the rounds that count, see `counting`, at both revisions where two are."""
+        return _paired(self._counting(replicas), *(self.results[arm].runs for arm in self.sweep.arms_of(replicas)))
 
     def paired_against(self, replicas: int) -> PairedRuns | None:
         """The other revision's runs in the very rounds of `paired`; None where it did not measure the arm."""
         there = self._arms_against(replicas)
-        return _paired(self._rounds(replicas), *(self.against[arm].runs for arm in there)) if there else None
+        return _paired(self._counting(replicas), *(self.against[arm].runs for arm in there)) if there else None
 
     def throughputs_of(self, replicas: int) -> dict[str, dict[int, float]]:
         """Examples/s by round, of `paired`'s rounds, for each arm that the count's verdict is made of, by its name."""
-        rounds = self._rounds(replicas)
+        rounds = self._counting(replicas)
         found: dict[str, dict[int, float]] = {}
         for where, run in self._runs_of(replicas):
             if run.round in rounds:
@@ -76,9 +89,21 @@ class SweepResult:
         return found
 
     def _rounds(self, replicas: int) -> list[int]:
+        """Those in which every arm that the count needs was measured."""
         sides = [self.results[arm].runs for arm in self.sweep.arms_of(replicas)]
         sides += [self.against[arm].runs for arm in self._arms_against(replicas)]
         return [run.round for run in sides[0] if all(any(one.round == run.round for one in runs) for runs in sides)]
+
+    def _disturbed(self, replicas: int) -> set[int]:
+        return {run.round for _, run in self._runs_of(replicas) if run.disturbances}
+
+    def _counting(self, replicas: int) -> list[int]:
+        return counting(self._rounds(replicas), self._disturbed(replicas))
+
+    def may_be_undisturbed(self, replicas: int) -> bool:
+        """Whether further rounds may make the undisturbed ones most of them: as many are so far."""
+        rounds = self._rounds(replicas)
+        return 2 * len(self._disturbed(replicas).intersection(rounds)) <= len(rounds)
 
     def warnings_of(self, replicas: int) -> tuple[str, ...]:
         """What was odd about the runs, each once, in the order in which it was seen."""
@@ -87,10 +112,19 @@ class SweepResult:
 
     def disturbances_of(self, replicas: int) -> tuple[str, ...]:
         """What disturbed the runs that count, each once: of the arm, its reference and what it is held against."""
+        return self._disturbances(replicas, self._counting(replicas))
+
+    def left_out_of(self, replicas: int) -> tuple[str, ...]:
+        """What disturbed the runs of whole rounds that do not count, each once."""
+        left_out = set(self._rounds(replicas)).difference(self._counting(replicas))
+        return self._disturbances(replicas, left_out)
+
+    def _disturbances(self, replicas: int, rounds: Collection[int]) -> tuple[str, ...]:
         return tuple(
             dict.fromkeys(
                 f"{where}, round {run.round}: {disturbance}"
                 for where, run in self._runs_of(replicas)
+                if run.round in rounds
                 for disturbance in run.disturbances
             )
         )
@@ -107,10 +141,9 @@ class SweepResult:
         """Every run that the count's verdict is made of, at both revisions if there are two, and which it is."""
         own = [run for arm in dict.fromkeys(self.sweep.arms_of(replicas)) for run in self.results[arm].runs]
         found = [(run.arm.label, run) for run in own]
-        if self.opponent is not None:
-            there = [run for arm in dict.fromkeys(self._arms_against(replicas)) for run in self.against[arm].runs]
-            found += [(f"at {self.opponent.revision}, {run.arm.label}", run) for run in there]
-        return found
+        there = [run for arm in dict.fromkeys(self._arms_against(replicas)) for run in self.against[arm].runs]
+        where = self.opponent.revision if self.opponent is not None else "the other revision"
+        return found + [(f"at {where}, {run.arm.label}", run) for run in there]
 
     def _arms_against(self, replicas: int) -> list[Arm]:
         """The arm and its reference, where the other revision measured both."""

@@ -54,11 +54,21 @@ def test_disturbed_and_repeated_runs_of_every_arm_are_told() -> None:
     four = [EVEN[0], replace(EVEN[1], discarded=(("a", "b"), ("c",)), attempts=3), EVEN[2]]
     one = [replace(EVEN[0], disturbances=("too hot",), discarded=(("too hot",),), attempts=2), *EVEN[1:]]
     measured = result(four, one)
-    assert measured.disturbances_of(4) == ("T(1), round 1: too hot",)
+    assert measured.disturbances_of(4) == ()
+    assert measured.left_out_of(4) == ("T(1), round 1: too hot",)
     assert findings(measured, judged()) == (
-        "Disturbed runs that count: T(1), round 1: too hot.",
+        "Left out, with all of their rounds, as they were disturbed: T(1), round 1: too hot.",
         "3 runs were disturbed and made again: T(4), round 2, attempt 1: a; b | T(4), round 2, attempt 2: c | "
         "T(1), round 1, attempt 1: too hot.",
+    )
+
+
+def test_where_most_rounds_were_disturbed_all_count_and_are_told() -> None:
+    hot = [replace(each, disturbances=("too hot",)) for each in EVEN[:2]]
+    measured = result([*hot, EVEN[2]], EVEN)
+    assert measured.left_out_of(4) == ()
+    assert findings(measured, judged()) == (
+        "Disturbed runs that count: T(4), round 1: too hot | T(4), round 2: too hot.",
     )
 
 
@@ -107,10 +117,18 @@ def test_they_are_in_a_failure_and_under_the_line_of_a_passed_arm() -> None:
     assert [line for line, _ in summary_lines([view])][1:] == ["    Straggler: worker:3 is slow."]
 
 
-def test_a_disturbed_run_is_not_saved() -> None:
-    disturbed = result([replace(EVEN[0], disturbances=("too hot",)), *EVEN[1:]], EVEN)
-    assert "something disturbed runs that count (T(4), round 1: too hot)" in str(unfit(disturbed, 4, 0.05))
-    assert unfit(result(EVEN, EVEN), 4, 0.05) is None
+def test_disturbed_rounds_are_not_saved_and_the_others_are_where_they_are_enough() -> None:
+    def refused(rounds: int, disturbed: Sequence[int]) -> str:
+        runs = [run(number, [0.05] * 4) for number in range(1, rounds + 1)]
+        four = [replace(each, disturbances=("hot",)) if each.round in disturbed else each for each in runs]
+        return str(unfit(result(four, runs), 4, 0.05) or "")
+
+    assert refused(3, []) == ""
+    assert refused(3, [1]) == "something disturbed all but 2 rounds (T(4), round 1: hot); save on a quiet machine"
+    assert refused(4, [1]) == ""
+    told = "something disturbed runs that count (T(4), round 1: hot; T(4), round 4: hot); save on a quiet machine"
+    assert refused(4, [1, 4]) == told
+    assert refused(5, [1, 4]) == ""
 
 
 def estimate(value: float, low: float, high: float, n: int = 5) -> Estimate:

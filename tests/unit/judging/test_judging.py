@@ -95,13 +95,60 @@ def test_a_gain_that_two_rounds_cannot_show_is_measured_on(judge: Judge) -> None
     assert judge.settled(result(3, two=300.0, four=600.0), Look(3, 5)) == {2: "improved", 4: "improved"}
 
 
-def test_disturbed_runs_decide_nothing_and_more_rounds_would_not_help(judge: Judge) -> None:
-    measured = result(2)
-    runs = measured.results[TWO].runs
-    hot = ArmResult(TWO, (replace(runs[0], disturbances=("too hot",)), runs[1]))
-    measured = replace(measured, results={**measured.results, TWO: hot})
-    assert judge.settled(measured, Look(2, 5)) == {2: "inconclusive", 4: "unchanged"}
+def hot(measured: SweepResult, arm: Arm, rounds: Sequence[int], speed: float = 1.0) -> SweepResult:
+    """With the arm's runs of these rounds disturbed, and as much slower for it."""
+
+    def run(run: Run) -> Run:
+        if run.round not in rounds:
+            return run
+        return replace(run, disturbances=("too hot",), throughput=speed * run.throughput)
+
+    made = ArmResult(arm, tuple(map(run, measured.results[arm].runs)))
+    return replace(measured, results={**measured.results, arm: made})
+
+
+def test_where_all_rounds_were_disturbed_nothing_is_decided_and_no_more_are_made(judge: Judge) -> None:
+    assert judge.settled(hot(result(2), TWO, [1, 2]), Look(2, 5)) == {2: "inconclusive", 4: "unchanged"}
     assert "runs that count were disturbed" in judge.decision(TEST, 2).verdict.reasons[0]
+
+
+def test_a_disturbed_round_is_made_up_for_by_the_others(judge: Judge) -> None:
+    assert judge.settled(hot(result(2), TWO, [1], 0.5), Look(2, 5)) == {4: "unchanged"}
+    assert judge.settled(hot(result(3), TWO, [1], 0.5), Look(3, 5)) == {2: "unchanged"}
+    verdict = judge.decision(TEST, 2).verdict
+    assert verdict.figures.throughput.value == pytest.approx(190.0, rel=0.002)
+    assert verdict.figures.throughput.n == 2
+
+
+def test_a_loss_is_found_though_a_round_was_disturbed(judge: Judge) -> None:
+    assert 2 not in judge.settled(hot(result(2, two=19.0), TWO, [2]), Look(2, 5))
+    assert judge.settled(hot(result(3, two=19.0), TWO, [2]), Look(3, 5))[2] == "regressed"
+    assert judge.decision(TEST, 2).verdict.figures.throughput.value == pytest.approx(19.0, rel=0.002)
+
+
+def test_of_a_last_look_half_of_whose_rounds_were_disturbed_nothing_is_decided(judge: Judge) -> None:
+    assert judge.settled(hot(result(2), TWO, [1]), Look(2, 5, final=True)) == {2: "inconclusive", 4: "unchanged"}
+
+
+def test_a_disturbed_reference_leaves_the_round_out_for_every_count(judge: Judge) -> None:
+    assert judge.settled(hot(result(2), ONE, [2], 0.5), Look(2, 5)) == {}
+    assert judge.settled(hot(result(3), ONE, [2], 0.5), Look(3, 5)) == {2: "unchanged", 4: "unchanged"}
+
+
+def test_a_sweep_most_of_whose_rounds_are_disturbed_is_given_up(judge: Judge) -> None:
+    assert 2 not in judge.settled(hot(result(2), TWO, [1]), Look(2, 5))
+    assert judge.settled(hot(result(3), TWO, [1, 3]), Look(3, 5))[2] == "inconclusive"
+
+
+def test_rounds_that_do_not_count_buy_no_further_error(judge: Judge) -> None:
+    """The error of a look goes by the rounds measured, so that what the machine does cannot add looks."""
+
+    def confidence(measured: SweepResult, look: Look) -> float:
+        fresh = new_judge(PerfConfig(root=judge._config.root, baselines=judge._config.baselines))
+        fresh.settled(measured, look)
+        return fresh.decision(TEST, 2).verdict.metrics[0].comparison.change.confidence
+
+    assert confidence(hot(result(5), TWO, [1]), Look(5, 5)) == confidence(result(5), Look(5, 5))
 
 
 def test_the_chance_of_an_alarm_is_split_over_the_whole_session(judge: Judge) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import groupby
 from math import log
 from statistics import median
 from typing import Any
@@ -63,8 +64,9 @@ class Stored:
     tolerance: float
     alike: tuple[BaselineEntry, ...] = ()
     """Where there is none: the same measured in other environments, or with another number of replicas."""
-    kin: tuple[BaselineEntry, ...] = ()
-    """Where these do not say what a run took: the workload under other strategies or options, the nearest first."""
+    kin: tuple[tuple[BaselineEntry, ...], ...] = ()
+    """Where these do not say what a run took: the workload under other strategies or options, the nearest first, those
+    that are as near together."""
 
 
 def stored_of(
@@ -98,7 +100,7 @@ def stored_of(
 
 def _kin(
     store: BaselineStore, environment: Environment, replicas: int, definition: Mapping[str, Scalar]
-) -> tuple[BaselineEntry, ...]:
+) -> tuple[tuple[BaselineEntry, ...], ...]:
     """Entries of the workload on that kind of device with one parameter of its own different at most: those of this
     environment first, then those with the fewest differences, then with the nearest number of replicas.
     """
@@ -112,8 +114,8 @@ def _kin(
 
     entries = store.of_workload(str(definition["workload"]))
     found = [(nearness(entry), entry) for entry in entries if entry.definition.get("device") == device]
-    near = [each for each in found if each[0][1] <= 1]
-    return tuple(entry for _, entry in sorted(near, key=lambda each: each[0]))
+    near = sorted((each for each in found if each[0][1] <= 1), key=lambda each: each[0])
+    return tuple(tuple(entry for _, entry in group) for _, group in groupby(near, key=lambda each: each[0]))
 
 
 def _definition(entry: BaselineEntry) -> dict[str, Scalar]:

@@ -14,7 +14,7 @@ from pytest_tfperf.measurement.clock import Clock
 from pytest_tfperf.pacing import FEWEST, FEWEST_TO_SAVE, planned_rounds
 from pytest_tfperf.plan import layout_of
 from pytest_tfperf.records.arm import Arm, Sweep, SweepSpec
-from pytest_tfperf.records.baseline import BaselineSession
+from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.units import format_seconds, plural
 
@@ -148,12 +148,8 @@ def _saved(
     Nothing is saved of what an arm is only held against: it is taken for as slow as that arm.
     """
     asked = [stored for replicas, stored in known.items() if arm in sweep.arms_of(replicas)]
-    for entries in ([stored.entry] if stored.entry else stored.alike for stored in asked):
-        times = [_run_of(entry.latest, arm, policy) for entry in entries]
-        seen = [seconds for seconds in times if seconds is not None]
-        if seen:
-            return median(first for first, _ in seen), median(later for _, later in seen)
-    return None
+    each = ([stored.entry] if stored.entry else stored.alike for stored in asked)
+    return next(filter(None, (_median_run(entries, arm, policy) for entries in each)), None)
 
 
 def _of_kin(
@@ -164,13 +160,29 @@ def _of_kin(
     `benchmarks/first_guess.py` shows how far off that is, and a guess of nothing.
     """
     spec = sweep.spec
-    kin = [entry for replicas, stored in known.items() if arm in sweep.arms_of(replicas) for entry in stored.kin]
+    groups = [kin for replicas, stored in known.items() if arm in sweep.arms_of(replicas) for kin in stored.kin]
     if arm.is_reference:
-        kin = [entry for entry in kin if entry.definition.get("reference") == spec.reference.strategy]
+        groups = [
+            _those(kin, lambda entry: entry.definition.get("reference") == spec.reference.strategy) for kin in groups
+        ]
     else:
-        kin.sort(key=lambda entry: entry.strategy != spec.recipe_of(arm).strategy)
-    times = (_run_of(entry.latest, arm, policy) for entry in kin)
-    return next((seconds for seconds in times if seconds is not None), None)
+        own = spec.recipe_of(arm).strategy
+        groups = [
+            *(_those(kin, lambda entry: entry.strategy == own) for kin in groups),
+            *(_those(kin, lambda entry: entry.strategy != own) for kin in groups),
+        ]
+    return next(filter(None, (_median_run(kin, arm, policy) for kin in groups)), None)
+
+
+def _those(entries: Iterable[BaselineEntry], wanted: Callable[[BaselineEntry], bool]) -> tuple[BaselineEntry, ...]:
+    return tuple(filter(wanted, entries))
+
+
+def _median_run(entries: Iterable[BaselineEntry], arm: Arm, policy: MeasurementPolicy) -> tuple[float, float] | None:
+    """The medians of what a first and a later run took by these; None where none of them says."""
+    times = [_run_of(entry.latest, arm, policy) for entry in entries]
+    seen = [seconds for seconds in times if seconds is not None]
+    return (median(first for first, _ in seen), median(later for _, later in seen)) if seen else None
 
 
 def _run_of(session: BaselineSession, arm: Arm, policy: MeasurementPolicy) -> tuple[float, float] | None:

@@ -196,6 +196,9 @@ def pytest_runtest_makereport(
         except TfPerfError as error:
             if report.passed:
                 report.outcome, report.longrepr = "failed", FailureRepr.of(error, item)
+    if ARM in item.stash and isinstance(report.longrepr, FailureRepr):
+        # pytest says why at its end, which may be an hour away, or never come where something ends it from outside.
+        item.config.stash[SESSION].progress.line(f"  failed: {report.longrepr.reprcrash.message}")
     recording.note(item, report)
     return report
 

@@ -57,7 +57,7 @@ class PerfSession:
         self.cases = TestCases()
         """The selected tests, and what became of each."""
         self.results = Results(config)
-        self._progress = progress
+        self.progress = progress
         self._store = BaselineStore(config.baselines)
         self._launcher = ClusterLauncher(launcher=config.launcher, keep_logs=config.keep_logs)
         self._clock = clock = MonotonicClock()
@@ -107,7 +107,7 @@ class PerfSession:
         """
         if self._holds_devices:
             kinds = {sweep.spec.device for sweep in self._sweeps.values()}
-            first, say = self._cores, self._progress.line
+            first, say = self._cores, self.progress.line
             if "cpu" in kinds:
                 self._pin_to(quiet_cores(first))
             # The first ones too: another session under the same quota would use it up, whatever cores it is on.
@@ -121,7 +121,7 @@ class PerfSession:
         sweeps = self._sweeps.values()
         expected = self.duration.begin(sweeps, history, self._stored)
         for line in (str(expected), *in_vain(tuple(sweeps), self.config, self._judge.foreseen)):
-            self._progress.line(line)
+            self.progress.line(line)
 
     def took(self, history: History) -> dict[str, Any]:
         """The history with what this session took."""
@@ -138,7 +138,7 @@ class PerfSession:
         self._lifetime.ends_first(self._other.close)
         commit, dirty = git_provenance(self.config.root, self.config.baselines)
         here = f"commit {commit[:7]}{' with the uncommitted changes, which are measured too' if dirty else ''}"
-        self._progress.line(f"against {self._other.revision}, in the same rounds; this checkout is {here}")
+        self.progress.line(f"against {self._other.revision}, in the same rounds; this checkout is {here}")
 
     def serve(self, collected: Collected, line: Line) -> None:
         """Be the other side of a session that holds itself against this one, until it says stop or is gone."""

@@ -81,7 +81,7 @@ def test_a_busy_machine_is_seen_runs_are_repeated_and_nothing_is_saved(watched: 
     again = [line for line in done.stdout.splitlines() if "again, it was disturbed: " in line]
     assert len(again) == 3, done.stdout
     assert all("other programs used" in line and "python" in line for line in again)
-    assert "something disturbed runs that count" in done.stdout
+    assert "tfperf:   failed: not saved: something disturbed runs that count" in done.stdout
     assert "3 runs were disturbed and made again" in done.stdout
     assert watched.baseline_files == []
 

@@ -48,6 +48,9 @@ def test_slower_scaling_fails_and_names_tn_and_en(saved: Gate, tmp_path: Path) -
     done = saved.run(f"--junitxml={tmp_path / 'junit.xml'}", extra=SLOW_SCALING)
     assert done.returncode == 1, done.stdout
     assert "What moved: T(2) and E(2)." in done.stdout
+    told = re.search(r"^tfperf:   failed: regressed \(T\(2\) -", done.stdout, re.MULTILINE)
+    assert told
+    assert told.start() < done.stdout.index("= FAILURES =")
     # On a machine too busy to say that T(1) is as it was, the failure says so instead.
     assert re.search("the loss is in scaling, not in the model|Whether one replica alone got slower too", done.stdout)
     assert "regressed" not in row(done.stdout, "T(1)")

@@ -3,9 +3,10 @@
     python -m benchmarks.disturbed_rounds [--gates 2000]
 
 Gates are those of docs/verdicts.md, from the same function: a session of ten saved rounds, five rounds now, log-normal
-noise. Beyond that a round now is disturbed with a given chance, independently of the others: one of its two runs takes
-5 to 100 % longer, and both arms' undisturbed runs of such a gate `--under-limit` longer, which is what nothing sees.
-Three rules judge the very same gates, look by look as a gate does. Prints the table of docs/method.md; seeds are fixed.
+noise. Beyond that a round now is disturbed with a given chance, independently of the others, or the first two are: one
+of its two runs takes 5 to 100 % longer, and both arms' undisturbed runs of such a gate `--under-limit` longer, which is
+what nothing sees. Three rules judge the very same gates, look by look as a gate does. Prints the table of
+docs/verdicts.md; seeds are fixed.
 """
 
 from __future__ import annotations
@@ -35,11 +36,13 @@ from benchmarks.verdicts.ours import (
 from benchmarks.verdicts.simulate import SEED, Noise, simulate
 from pytest_tfperf.comparison.judge import judge_arm
 from pytest_tfperf.records.comparison import Verdict
+from pytest_tfperf.records.counting import Disturbed, counting, may_count
 from pytest_tfperf.records.look import Look
-from pytest_tfperf.records.sweep import PairedRuns, counting
+from pytest_tfperf.records.sweep import PairedRuns
 from pytest_tfperf.units import format_percent
 
-CHANCES = (0.1, 0.3, 0.5)
+CHANCES = (0.1, 0.3, 0.5, None)
+"""Of a round to be disturbed; None: the first two are, and no other."""
 SLOWDOWNS = (IDENTICAL, Slowdown(0.05, "T(2)"), Slowdown(0.20, "T(2)"), Slowdown(9.0, "T(2)"))
 LONGER = (0.05, 1.0)
 NOISES = (Noise(0.01, 0.0), Noise(0.01, 0.01))
@@ -68,8 +71,9 @@ def nothing_decided(rounds: Sequence[int], disturbed: set[int]) -> Rounds:
 
 
 def left_out(rounds: Sequence[int], disturbed: set[int]) -> Rounds:
-    found = counting(rounds, disturbed)
-    return Rounds(found, bool(disturbed.intersection(found)), 2 * len(disturbed) <= len(rounds))
+    seen = Disturbed(frozenset(disturbed))
+    found = counting(rounds, seen)
+    return Rounds(found, bool(disturbed.intersection(found)), may_count(rounds, seen, NOW_ROUNDS))
 
 
 RULES: dict[str, Rule] = {
@@ -79,11 +83,12 @@ RULES: dict[str, Rule] = {
 }
 
 
-def disturb(now: Floats, chance: float, under_limit: float, seed: int) -> tuple[Floats, Bools]:
+def disturb(now: Floats, chance: float | None, under_limit: float, seed: int) -> tuple[Floats, Bools]:
     """Disturb step times, [gates, rounds, arms]; with them which rounds were, [gates, rounds]."""
     rng = np.random.default_rng([SEED, seed])
     gates, rounds, arms = now.shape
-    disturbed: Bools = rng.random((gates, rounds)) < chance
+    drawn = rng.random((gates, rounds))
+    disturbed: Bools = np.broadcast_to(np.arange(rounds) < 2, drawn.shape) if chance is None else drawn < chance
     hit = disturbed[..., None] & (np.arange(arms) == rng.integers(arms, size=(gates, rounds, 1)))
     longer = np.where(hit, 1 + rng.uniform(*LONGER, (gates, rounds, arms)), 1.0)
     return now * longer * np.where(disturbed.any(axis=1), 1 + under_limit, 1.0)[:, None, None], disturbed
@@ -93,8 +98,9 @@ def judge(saved: Floats, now: Floats, disturbed: Bools, rule: Rule) -> tuple[Ver
     """One gate: [sessions, rounds, arms], [rounds, arms] and [rounds] in; the verdict and the rounds it took out."""
     baseline = entry_of(saved)
     for number in range(FIRST_LOOK, NOW_ROUNDS + 1):
-        found = rule(range(number), {round for round in range(number) if disturbed[round]})
-        reference, own = (tuple(float(each) for each in now[list(found.counting), arm]) for arm in (0, 1))
+        found = rule(range(1, number + 1), {1 + place for place in range(number) if disturbed[place]})
+        places = [round - 1 for round in found.counting]
+        reference, own = (tuple(float(each) for each in now[places, arm]) for arm in (0, 1))
         verdict = judge_arm(
             ARM,
             PairedRuns(throughputs(reference, 1), reference, throughputs(own, REPLICAS), own),
@@ -114,10 +120,11 @@ def judge(saved: Floats, now: Floats, disturbed: Bools, rule: Rule) -> tuple[Ver
     return verdict.verdict, number
 
 
-def row(noise: Noise, chance: float, slowdown: Slowdown, gates: int, under_limit: float) -> list[str]:
+def row(noise: Noise, chance: float | None, slowdown: Slowdown, gates: int, under_limit: float) -> list[str]:
     drawn = simulate(noise, slowdown, gates)
     now, disturbed = disturb(drawn.now, chance, under_limit, zlib.crc32(f"{noise}{chance}{slowdown}".encode()))
-    cells = [str(noise), format_percent(chance, decimals=0), str(slowdown)]
+    which = "the first two" if chance is None else format_percent(chance, decimals=0)
+    cells = [str(noise), which, str(slowdown)]
     for rule in RULES.values():
         judged = [judge(drawn.saved[gate, -1:], now[gate], disturbed[gate], rule) for gate in range(gates)]
         count = Counter(verdict for verdict, _ in judged)

@@ -13,8 +13,10 @@ from pytest_tfperf.report.view import ArmView
 from pytest_tfperf.units import format_percent, format_points, format_seconds
 
 
-def judgement(verdict: ArmVerdict, view: ArmView, changes: tuple[Change, ...]) -> Judgement:
-    """Make the record; `changes` are those of the environment's soft keys."""
+def judgement(
+    verdict: ArmVerdict, view: ArmView, changes: tuple[Change, ...], left_out: tuple[int, ...] = ()
+) -> Judgement:
+    """Make the record; `changes` are those of the environment's soft keys, `left_out` the rounds that do not count."""
     figures = verdict.figures
     return Judgement(
         verdict=verdict.verdict,
@@ -31,6 +33,7 @@ def judgement(verdict: ArmVerdict, view: ArmView, changes: tuple[Change, ...]) -
         baseline=verdict.baseline if _has_values(verdict) else None,
         changes=changes,
         tolerance=verdict.tolerance,
+        left_out=left_out,
     )
 
 

@@ -158,7 +158,7 @@ class Judge:
             versus=spec.against,
             own_reference=result.sweep.is_own_reference(replicas),
             disturbed=result.disturbances_of(replicas),
-            may_be_undisturbed=result.may_be_undisturbed(replicas),
+            may_be_undisturbed=result.may_be_undisturbed(replicas, look.planned),
             smoke=self._config.smoke,
         )
         return verdict, held

@@ -121,6 +121,7 @@ def _run(run: Run) -> MeasuredRun:
         seconds=run.seconds,
         attempts=run.attempts,
         disturbances=run.disturbances,
+        outside=run.outside,
         warnings=run.warnings,
         tasks=tuple(_task(task, run.hosts.get(str(task.task), 0)) for task in run.tasks),
     )

@@ -64,9 +64,12 @@ class RunMeasurer:
     def run(self, spec: SweepSpec, arm: Arm, workload: WorkloadDefinition, number: int, gpus: Sequence[str]) -> Run:
         """One run of an arm in fresh processes, made again at once while something disturbs it.
 
-        The undisturbed one counts. Where every attempt was disturbed the last one does, and says so: a run is never
-        left out for the value that it gave. A sweep has as many repeats as rounds, so that a machine that is never
-        quiet doubles its time at most. Raises TfPerfError where it could not be measured.
+        The undisturbed one counts. Where every attempt was disturbed the last one is kept, and says so; whether it
+        counts is up to `records.counting`, and never to the value that it gave. A sweep has as many repeats as rounds,
+        so that a machine that is never quiet doubles its time at most.
+
+        Raises:
+            TfPerfError: it could not be measured.
         """
         discarded: list[tuple[str, ...]] = []
         started = self._clock.now()
@@ -90,8 +93,9 @@ class RunMeasurer:
         tasks = place(spec, arm, gpus, self._cores)
         with self._health.watch(tasks, gpus, links=spec.recipe_of(arm).link is not None) as health:
             run = self._compiled(spec, arm, workload, number, tasks, health.scope)
-        run = replace(run, disturbances=health.disturbances(run), gpu_notes=health.notes(run))
-        return run, health.lasting()
+        found = health.disturbances(run)
+        outside = bool(found) and set(found) <= set(health.outside(run))
+        return replace(run, disturbances=found, outside=outside, gpu_notes=health.notes(run)), health.lasting()
 
     def _compiled(
         self,

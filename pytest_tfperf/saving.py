@@ -143,7 +143,8 @@ def new_entry(
 ) -> BaselineEntry:
     """Make the entry whose only session is this measurement of an arm, with timed windows of that length."""
     arms = (result.sweep.spec.reference_arm, result.arm_of(replicas))
-    seconds = [[run.seconds for run in result.results[arm].runs] for arm in arms]
+    # What a run took by itself: how often one will have to be made again is not the baseline's to say.
+    seconds = [[run.seconds / run.attempts for run in result.results[arm].runs] for arm in arms]
     return entry_of(
         result.sweep.spec,
         replicas,

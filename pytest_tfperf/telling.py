@@ -11,12 +11,11 @@ from pytest_tfperf.diagnosis.details import fact_lines, link_lines, step_lines
 from pytest_tfperf.diagnosis.findings import findings
 from pytest_tfperf.diagnosis.model_flops import flops_lines
 from pytest_tfperf.diagnosis.straggler import own_pace_lines
-from pytest_tfperf.diagnosis.suspects import SuspectVerdict, try_counting, try_suspect
+from pytest_tfperf.diagnosis.suspects import SuspectVerdict, doubted, try_counting, try_suspect
 from pytest_tfperf.judgement import judgement
 from pytest_tfperf.judging import Decision
 from pytest_tfperf.measurement import environment as environments
 from pytest_tfperf.outcome import left_open
-from pytest_tfperf.records.arm import SweepSpec
 from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.sweep import SweepResult
 from pytest_tfperf.report.document import Judgement
@@ -47,7 +46,8 @@ def arm_report(decision: Decision, result: SweepResult, config: PerfConfig, node
     replicas = verdict.arm.replicas
     before = held.baseline.environment.soft if held.baseline else None
     planned = verdict.look.planned if verdict.look else then.rounds
-    suspect = _suspect(then.sweep.spec, verdict)
+    left_out = then.rounds_left_out(replicas)
+    suspect = _suspect(then, verdict)
     changes = () if before is None else tuple(environments.changed(before, then.environment.soft))
     view = arm_view(
         verdict,
@@ -58,6 +58,7 @@ def arm_report(decision: Decision, result: SweepResult, config: PerfConfig, node
         details=(*_new_here(then, held), *_details(then, verdict, suspect)),
         rounds=then.rounds,
         planned=planned,
+        left_out=len(left_out),
         seconds=then.seconds,
         command=f'pytest "{nodeid}" --tfperf-rounds {rounds_to_rerun(verdict, planned)}'
         + (f" --tfperf-against {config.against}" if then.opponent else "")
@@ -66,7 +67,7 @@ def arm_report(decision: Decision, result: SweepResult, config: PerfConfig, node
         strict=left_open(verdict, config) if config.strict else "",
         variant=then.sweep.spec.variant,
     )
-    return ArmReport(result, verdict, judgement(verdict, view, changes), suspect)
+    return ArmReport(result, verdict, judgement(verdict, view, changes, left_out), suspect)
 
 
 def rounds_to_rerun(verdict: ArmVerdict, planned: int) -> int:
@@ -85,16 +86,19 @@ def rounds_to_rerun(verdict: ArmVerdict, planned: int) -> int:
     return most if most > planned else 2 * planned
 
 
-def _suspect(spec: SweepSpec, verdict: ArmVerdict) -> SuspectVerdict | None:
+def _suspect(result: SweepResult, verdict: ArmVerdict) -> SuspectVerdict | None:
     """What the arm says of the suspect that its test names."""
+    spec = result.sweep.spec
     if not spec.suspect:
         return None
     name, figures, replicas = spec.suspect, verdict.figures, verdict.arm.replicas
     if len(spec.replicas) > 1:
         name += f", {plural(replicas, 'replica')}"
     if figures.speedup is None:
-        return try_counting(name, figures.efficiency, replicas)
-    return try_suspect(name, figures.speedup)
+        tried = try_counting(name, figures.efficiency, replicas)
+    else:
+        tried = try_suspect(name, figures.speedup)
+    return doubted(tried) if result.disturbances_of(replicas) else tried
 
 
 def _new_here(result: SweepResult, held: Held) -> tuple[str, ...]:
@@ -103,7 +107,7 @@ def _new_here(result: SweepResult, held: Held) -> tuple[str, ...]:
 
 
 def _details(result: SweepResult, verdict: ArmVerdict, suspect: SuspectVerdict | None) -> tuple[str, ...]:
-    """Of the arm, and of what it is held against, as their last runs show them."""
+    """Of the arm, and of what it is held against, as the last of their runs that count show them."""
     spec, replicas, speedup = result.sweep.spec, verdict.arm.replicas, verdict.figures.speedup
     versus = spec.versus_arm(replicas)
     if suspect is not None:
@@ -111,7 +115,7 @@ def _details(result: SweepResult, verdict: ArmVerdict, suspect: SuspectVerdict |
     else:
         lines = [what_difference_costs(speedup, verdict.versus)] if speedup else []
     for arm in (result.arm_of(replicas), *([versus] if versus else [])):
-        runs = result.results[arm].runs
+        runs = result.counting_runs(arm, replicas)
         last, params = runs[-1], spec.recipe_of(arm).workload_params
         known = (
             *flops_lines(last, str(result.environment.hard.get("gpu_model", "")), str(params.get("precision", ""))),

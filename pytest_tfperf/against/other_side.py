@@ -132,6 +132,7 @@ class OtherSide:
             tasks=(),
             warnings=answer.warnings,
             disturbances=answer.disturbances,
+            outside=answer.outside,
             attempts=1 + len(answer.discarded),
             discarded=answer.discarded,
         )

@@ -84,6 +84,8 @@ class Measurement:
     """What disturbed each of the runs that were made before it and left out."""
     facts: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    outside: bool = False
+    """Whether all that disturbed it came from outside; not said by older versions."""
 
 
 def as_message(record: Offer | Measurement) -> dict[str, Any]:
@@ -131,6 +133,7 @@ def read_measurement(message: Mapping[str, Any]) -> Measurement:
             discarded=tuple(tuple(map(str, texts)) for texts in message["discarded"]),
             facts=tuple(map(str, message["facts"])),
             versions=_texts(message["versions"]),
+            outside=message.get("outside") is True,
         )
     except _UNREADABLE as error:
         raise ProtocolError(f"its measurement cannot be read ({error!r})") from error

@@ -144,6 +144,7 @@ class Server:
             step_time=run.step_time,
             warnings=run.warnings,
             disturbances=run.disturbances,
+            outside=run.outside,
             discarded=run.discarded,
             facts=fact_lines(run),
             versions=versions,

@@ -182,7 +182,7 @@ def _doubts(pair: Pair) -> Iterator[str]:
         ("B", pair.here, (pair.here.entry.latest,)),
         ("A", pair.there, pair.there.entry.sessions),
     ):
-        rounds = plural(len(side.entry.latest.throughput), "whole round")
+        rounds = plural(side.whole_rounds, "whole round")
         interrupted = f"Its session ended before this test did, after {rounds}." if side.interrupted else ""
         told = interrupted, slowed(side.slowed), forced(sessions)
         yield from (f"{name}: {text}" for text in told if text)
@@ -209,8 +209,10 @@ def _view(pair: Pair, verdict: ArmVerdict, given: float | None) -> ArmView:
         variant=here.variant,
     )
     tolerance, origin = tolerance_of(pair, given)
+    left = pair.here.whole_rounds - rounds
+    more = f" ({left} more left out)" if left > 0 else ""
     footer = (
-        f"{plural(rounds, 'round')} of {here.provenance.date}, against {plural(stored, 'round')} of "
+        f"{plural(rounds, 'round')}{more} of {here.provenance.date}, against {plural(stored, 'round')} of "
         f"{plural(len(there.sessions), 'session')}; tolerance {format_percent(tolerance)}, {origin}"
     )
     return replace(view, before="A", footer=footer)

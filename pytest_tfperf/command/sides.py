@@ -12,8 +12,9 @@ from pytest_tfperf.baseline.schema import BaselineFile
 from pytest_tfperf.errors import BaselineError, ReportError
 from pytest_tfperf.records.arm import Arm, Device, Role
 from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
+from pytest_tfperf.records.counting import Disturbed, counting
 from pytest_tfperf.records.environment import Environment
-from pytest_tfperf.records.sweep import PairedRuns, counting
+from pytest_tfperf.records.sweep import PairedRuns
 from pytest_tfperf.report.document import Case, SessionReport
 from pytest_tfperf.report.json_file import read_json
 from pytest_tfperf.report.measured import MeasuredArm, MeasuredSweep
@@ -45,6 +46,8 @@ class SideArm:
     left_out: tuple[str, ...] = ()
     """What disturbed the runs of rounds that do not."""
     warnings: tuple[str, ...] = ()
+    whole_rounds: int = 0
+    """Of a report: those in which all that the arm needs was measured, whether they count or not."""
     interrupted: bool = False
     """True for a test of a report that its session did not finish."""
     slowed: tuple[str, ...] = ()
@@ -160,7 +163,7 @@ def _of_case(report: SessionReport, sweep: MeasuredSweep, case: Case) -> SideArm
     whole = [run.round for run in needed[0].runs if all(run.round in _rounds(arm) for arm in needed)]
     if not whole:
         return None
-    rounds = counting(whole, {run.round for arm in needed for run in arm.runs if run.disturbances})
+    rounds = counting(whole, Disturbed.of(run for arm in needed for run in arm.runs))
     by_round = [{run.round: run for run in arm.runs} for arm in needed]
     if case.replicas < 1 or not all(0 < run.throughput < inf for runs in by_round for run in runs.values()):
         raise ValueError("a throughput or a replica count is not positive")
@@ -203,6 +206,7 @@ def _of_case(report: SessionReport, sweep: MeasuredSweep, case: Case) -> SideArm
         tolerance=tolerance,
         disturbed=disturbances(rounds),
         left_out=disturbances(set(whole).difference(rounds)),
+        whole_rounds=len(whole),
         interrupted=case.outcome == "not run",
         slowed=tuple(slowed_by(arm.label, arm.slowdown) for arm in unique if arm.slowdown),
         warnings=tuple(dict.fromkeys(f"{arm.label}, {text}" for arm, run in seen for text in run.warnings)),

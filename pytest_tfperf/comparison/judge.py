@@ -139,15 +139,17 @@ def measured_otherwise(changes: Iterable[tuple[str, str, str]], remedy: str = ""
 
 
 def hypotheses_of(replicas: Sequence[int], floors: int, *, own_reference: bool) -> int:
-    """How many things a sweep has judged: T(1) once, T(N), E(N) and T(1) x T(N) of every other arm, and every floor.
+    """How many things a sweep has judged: T(1), T(N), E(N) and T(1) x T(N) of every arm, and every floor.
+
+    Of an arm that is T(1) itself only that. T(1) counts for each arm: what counts is of rounds that count for both.
 
     Args:
         replicas: the selected counts.
         floors: how many floors those have together.
         own_reference: True where the count 1 is the reference itself.
     """
-    others = len(replicas) - (own_reference and 1 in replicas)
-    return 1 + 3 * others + floors
+    own = own_reference and 1 in replicas
+    return own + 4 * (len(replicas) - own) + floors
 
 
 def judge_metric(comparison: Comparison, tolerance: float) -> MetricVerdict:

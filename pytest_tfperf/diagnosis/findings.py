@@ -24,7 +24,7 @@ def findings(result: SweepResult, verdict: ArmVerdict) -> tuple[str, ...]:
     found = [
         slowed(result.sweep.spec.slowed(replicas)),
         baseline,
-        *stragglers(result.results[result.arm_of(replicas)].runs),
+        *stragglers(result.counting_runs(result.arm_of(replicas), replicas)),
     ]
     found.append("" if own_reference else above_one(verdict.figures.efficiency, replicas))
     for where, throughputs in result.throughputs_of(replicas).items():

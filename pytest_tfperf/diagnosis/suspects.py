@@ -7,7 +7,7 @@ by: only where the whole interval lies on one side.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from pytest_tfperf.records.arm import Device
@@ -69,6 +69,12 @@ def try_counting(name: str, efficiency: Estimate, workers: int) -> SuspectVerdic
     else:
         said += "; more rounds can tell"
     return SuspectVerdict(name, holds, job, f"{said}.")
+
+
+def doubted(tried: SuspectVerdict) -> SuspectVerdict:
+    """The same of runs that something disturbed: they decide nothing here either."""
+    line = f"{tried.name}: {Holds.UNDECIDED.value}, {_shown(tried.gain)}, as runs that count were disturbed."
+    return replace(tried, holds=Holds.UNDECIDED, line=line)
 
 
 def suspects_sentence(verdicts: Sequence[SuspectVerdict]) -> str:

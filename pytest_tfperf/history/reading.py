@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from fnmatch import fnmatchcase
+from itertools import groupby
 from statistics import median
 from typing import Any
 
@@ -17,6 +18,7 @@ from pytest_tfperf.history.connection import transaction
 from pytest_tfperf.history.schema import arms, environments, runs, sessions
 from pytest_tfperf.history.series import ArmHistory, ArmKey, Night
 from pytest_tfperf.records.comparison import Metric
+from pytest_tfperf.records.counting import Disturbed, counting
 
 _KEY = (
     "test",
@@ -135,18 +137,24 @@ def _newest_definitions(measured: Mapping[ArmKey, list[_Part]]) -> dict[ArmKey, 
 
 
 def _values(connection: Connection, wanted: set[int]) -> dict[int, _Values]:
-    """Values of the runs, by arm in a session; E(N) is of one round, so that a drift hits both its sides."""
+    """Values of the runs that count, by arm in a session; E(N) is of one round, so that a drift hits both its sides."""
     found: dict[int, _Values] = defaultdict(_Values)
-    replicas = arms.c.replicas
-    query = select(runs.c.arm_id, runs.c.throughput, runs.c.reference_throughput, replicas).join(arms)
+    columns = runs.c.arm_id, runs.c.round, runs.c.disturbed, runs.c.throughput, runs.c.reference_throughput
+    query = select(*columns, arms.c.replicas).join(arms).order_by(runs.c.arm_id, runs.c.round)
     for part in _chunks(sorted(wanted)):
-        for id, own, reference, count in connection.execute(query.where(runs.c.arm_id.in_(part))):
-            values = found[id]
-            values.runs += 1
-            values.found["throughput"].append(own)
-            if reference:
-                values.found["reference"].append(reference)
-                values.found["efficiency"].append(own / (count * reference))
+        rows = connection.execute(query.where(runs.c.arm_id.in_(part)))
+        for id, group in groupby(rows, key=lambda row: row.arm_id):
+            measured, values = list(group), found[id]
+            disturbed = Disturbed(frozenset(row.round for row in measured if row.disturbed))
+            rounds = counting([row.round for row in measured], disturbed)
+            for row in measured:
+                if row.round not in rounds:
+                    continue
+                values.runs += 1
+                values.found["throughput"].append(row.throughput)
+                if row.reference_throughput:
+                    values.found["reference"].append(row.reference_throughput)
+                    values.found["efficiency"].append(row.throughput / (row.replicas * row.reference_throughput))
     return found
 
 

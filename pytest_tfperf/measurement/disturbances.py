@@ -54,13 +54,7 @@ def host_disturbances(use: HostUse | None) -> tuple[str, ...]:
     """What at the host disturbed the timed windows."""
     if use is None or use.seconds <= 0:
         return ()
-    found = [_others(use)]
-    cores = len(use.scope.cores)
-    stolen_share = STOLEN_SHARE if use.scope.pinned else STOLEN_UNPINNED_SHARE
-    if use.stolen is not None and use.stolen > stolen_share * cores * use.seconds:
-        found.append(
-            f"other virtual machines took {format_number(use.stolen / use.seconds, 2)} of {_cores(use)} (steal time)"
-        )
+    found = list(host_outside(use))
     if use.swapped_in is not None and use.swapped_in > SWAPPED_IN:
         found.append(f"{format_bytes(use.swapped_in)} were swapped in")
     if use.swapped_out is not None and use.swapped_out > SWAPPED_OUT:
@@ -68,6 +62,22 @@ def host_disturbances(use: HostUse | None) -> tuple[str, ...]:
     stalled = use.stalled.get("memory", 0.0) / use.seconds
     if stalled > MEMORY_STALLED_SHARE:
         found.append(f"programs waited for memory {format_percent(stalled, decimals=0)} of the time")
+    return tuple(found)
+
+
+def host_outside(use: HostUse | None) -> tuple[str, ...]:
+    """Those of `host_disturbances` that what is run has nothing to do with: what others did with the cores.
+
+    Swap and memory pressure are not among them: it may be the run that needs too much memory.
+    """
+    if use is None or use.seconds <= 0:
+        return ()
+    found = [_others(use)]
+    stolen_share = STOLEN_SHARE if use.scope.pinned else STOLEN_UNPINNED_SHARE
+    if use.stolen is not None and use.stolen > stolen_share * len(use.scope.cores) * use.seconds:
+        found.append(
+            f"other virtual machines took {format_number(use.stolen / use.seconds, 2)} of {_cores(use)} (steal time)"
+        )
     return tuple(filter(None, found))
 
 
@@ -80,10 +90,18 @@ def gpu_disturbances(uses: Sequence[GpuUse], start: float, end: float) -> tuple[
         found += _throttled(use, start, end)
         found += _slow_clock(use, clocks[use.before.uuid], others)
         found += _corrected_errors(use)
-        if use.foreign:
-            names = ", ".join(f"{name} (pid {pid})" for pid, name in sorted(use.foreign.items()))
-            found.append(f"{use.label} was used by others before the run: {names}")
+        found += gpu_outside([use])
     return tuple(found)
+
+
+def gpu_outside(uses: Sequence[GpuUse]) -> tuple[str, ...]:
+    """Those of `gpu_disturbances` that what is run has nothing to do with; heat may be the run's own."""
+    return tuple(
+        f"{use.label} was used by others before the run: "
+        + ", ".join(f"{name} (pid {pid})" for pid, name in sorted(use.foreign.items()))
+        for use in uses
+        if use.foreign
+    )
 
 
 def lasting_disturbances(uses: Sequence[GpuUse]) -> tuple[str, ...]:

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from pytest_tfperf.measurement.disturbances import (
     gpu_disturbances,
     gpu_note,
+    gpu_outside,
     host_disturbances,
+    host_outside,
     lasting_disturbances,
 )
 from pytest_tfperf.measurement.gpu_watch import GpuWatcher
@@ -31,6 +33,10 @@ class Health:
         """What disturbed the run; call it when the watch is over."""
         found = [line for task in run.tasks for line in host_disturbances(task.host)]
         return (*dict.fromkeys(found), *gpu_disturbances(self._gpus, run.start, run.end))
+
+    def outside(self, run: Run) -> tuple[str, ...]:
+        """Those of them that what is run has nothing to do with."""
+        return (*(line for task in run.tasks for line in host_outside(task.host)), *gpu_outside(self._gpus))
 
     def lasting(self) -> tuple[str, ...]:
         """Those of them that another run would show again."""

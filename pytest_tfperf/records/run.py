@@ -85,6 +85,8 @@ class Run:
     warnings: tuple[str, ...] = ()
     disturbances: tuple[str, ...] = ()
     """What disturbed it, as sentences; none where it was undisturbed."""
+    outside: bool = False
+    """Whether all of that came from outside: what is run has nothing to do with it."""
     attempts: int = 1
     """Runs that were made to get this one; those before it were disturbed."""
     discarded: tuple[tuple[str, ...], ...] = ()

@@ -7,24 +7,12 @@ from dataclasses import dataclass, field
 
 from pytest_tfperf.records.against import Opponent
 from pytest_tfperf.records.arm import Arm, Scalar, Sweep
+from pytest_tfperf.records.counting import Disturbed, counting, may_count
 from pytest_tfperf.records.environment import Environment
 from pytest_tfperf.records.run import ArmResult, Run
 
 CORES_PER_RANK = "cores_per_rank"
 """Key of a definition: the CPU cores that each replica is pinned to."""
-
-_FEWEST = 2
-"""Undisturbed rounds with which something can be decided: one says nothing of its noise."""
-
-
-def counting(rounds: Sequence[int], disturbed: Collection[int]) -> list[int]:
-    """The rounds that count: the undisturbed ones, where they are two or more and most of them; else all of `rounds`.
-
-    Which those are is told by the machine and not by the runs' speed, so that leaving the others out favours neither
-    side. Where most rounds were disturbed, the rest were made on the same machine minutes apart, and stay doubtful.
-    """
-    quiet = [number for number in rounds if number not in disturbed]
-    return quiet if len(quiet) >= _FEWEST and 2 * len(quiet) > len(rounds) else list(rounds)
 
 
 @dataclass(frozen=True)
@@ -94,16 +82,25 @@ class SweepResult:
         sides += [self.against[arm].runs for arm in self._arms_against(replicas)]
         return [run.round for run in sides[0] if all(any(one.round == run.round for one in runs) for runs in sides)]
 
-    def _disturbed(self, replicas: int) -> set[int]:
-        return {run.round for _, run in self._runs_of(replicas) if run.disturbances}
+    def _disturbed(self, replicas: int) -> Disturbed:
+        return Disturbed.of(run for _, run in self._runs_of(replicas))
 
     def _counting(self, replicas: int) -> list[int]:
         return counting(self._rounds(replicas), self._disturbed(replicas))
 
-    def may_be_undisturbed(self, replicas: int) -> bool:
-        """Whether further rounds may make the undisturbed ones most of them: as many are so far."""
+    def may_be_undisturbed(self, replicas: int, planned: int) -> bool:
+        """Whether rounds up to the last planned one may leave enough that nothing disturbed."""
+        return may_count(self._rounds(replicas), self._disturbed(replicas), planned)
+
+    def rounds_left_out(self, replicas: int) -> tuple[int, ...]:
+        """The whole rounds that do not count, as something disturbed them."""
         rounds = self._rounds(replicas)
-        return 2 * len(self._disturbed(replicas).intersection(rounds)) <= len(rounds)
+        return tuple(sorted(set(rounds).difference(self._counting(replicas))))
+
+    def counting_runs(self, arm: Arm, replicas: int) -> tuple[Run, ...]:
+        """The arm's runs of the rounds that count for `replicas`."""
+        rounds = self._counting(replicas)
+        return tuple(run for run in self.results[arm].runs if run.round in rounds)
 
     def warnings_of(self, replicas: int) -> tuple[str, ...]:
         """What was odd about the runs, each once, in the order in which it was seen."""
@@ -116,8 +113,7 @@ class SweepResult:
 
     def left_out_of(self, replicas: int) -> tuple[str, ...]:
         """What disturbed the runs of whole rounds that do not count, each once."""
-        left_out = set(self._rounds(replicas)).difference(self._counting(replicas))
-        return self._disturbances(replicas, left_out)
+        return self._disturbances(replicas, self.rounds_left_out(replicas))
 
     def _disturbances(self, replicas: int, rounds: Collection[int]) -> tuple[str, ...]:
         return tuple(

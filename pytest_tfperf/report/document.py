@@ -115,6 +115,8 @@ class Judgement:
     """Soft keys of the environment that are not as in the baseline: key, then, now."""
     tolerance: float | None = None
     """Largest relative loss of its figures that is no regression. null in older reports."""
+    left_out: tuple[int, ...] = ()
+    """Rounds that count for nothing here, as something from outside disturbed one of their runs."""
 
 
 @dataclass(frozen=True)

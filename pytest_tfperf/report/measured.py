@@ -60,6 +60,8 @@ class MeasuredRun:
     """What is odd about it, in words."""
     tasks: tuple[Task, ...]
     """The tasks that train; empty for a run of another revision, which tells its speed alone."""
+    outside: bool = False
+    """Whether all that disturbed it came from outside, such as other programs. False in older reports."""
 
 
 @dataclass(frozen=True)

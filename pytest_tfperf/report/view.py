@@ -63,13 +63,14 @@ def arm_view(
     against: Revision | None = None,
     findings: Sequence[str] = (),
     planned: int | None = None,
+    left_out: int = 0,
     strict: str = "",
     variant: str | None = None,
 ) -> ArmView:
     """Make the view; `seconds` is what the sweep took until it was decided, `command` reruns just this arm.
 
-    `planned` rounds might have been measured; None: as many as were. `strict` is what is not decided, where that fails
-    the test.
+    `planned` rounds might have been measured; None: as many as were. Of the rounds, `left_out` do not count. `strict`
+    is what is not decided, where that fails the test.
     With `against`, what the verdict was held against is no stored baseline but that revision, in the same rounds.
     """
     arm = verdict.arm
@@ -95,7 +96,7 @@ def arm_view(
         details=tuple(details),
         findings=(*findings, *told),
         legend=_legend(verdict, compared),
-        footer=f"{_rounds(rounds, planned)} in {format_seconds(seconds)}{versus}. Again: {command}",
+        footer=f"{_rounds(rounds, planned, left_out)} in {format_seconds(seconds)}{versus}. Again: {command}",
         before="baseline" if against is None else against.name,
     )
 
@@ -133,8 +134,9 @@ def _changes(changes: Sequence[Change]) -> str:
     return what or "no version or setting changed"
 
 
-def _rounds(measured: int, planned: int | None) -> str:
-    return plural(measured, "round") if planned in (None, measured) else f"{measured} of {plural(planned, 'round')}"
+def _rounds(measured: int, planned: int | None, left_out: int) -> str:
+    text = plural(measured, "round") if planned in (None, measured) else f"{measured} of {plural(planned, 'round')}"
+    return f"{text} ({left_out} left out)" if left_out else text
 
 
 def _capital(text: str) -> str:

@@ -20,6 +20,7 @@ from pytest_tfperf.history.reading import read_history
 from pytest_tfperf.history.schema import SCHEMA_VERSION, schema
 from pytest_tfperf.report.document import SessionReport
 from pytest_tfperf.report.json_file import from_json, to_json
+from pytest_tfperf.report.measured import MeasuredArm
 from tests.history.nights import TEST, date_of, store
 
 
@@ -110,6 +111,22 @@ def test_nights_are_read_as_they_were_measured(file: Path, tmp_path: Path) -> No
     last = {arm.key.name: arm for arm in read_history(f"sqlite:///{file}", pattern="canned0[4]", last=2).arms}
     assert list(last) == [f"{TEST}[4]"]
     assert len(last[f"{TEST}[4]"].nights) == 2
+
+
+def test_a_round_that_something_disturbed_is_none_of_a_night(file: Path, report: SessionReport) -> None:
+    def measured(arm: MeasuredArm) -> MeasuredArm:
+        first = arm.runs[0]
+        runs = [replace(first, round=number, throughput=number * first.throughput) for number in range(1, 6)]
+        if arm.replicas == 4:
+            runs[1] = replace(runs[1], throughput=1e-3, disturbances=("others",), outside=True)
+        return replace(arm, runs=tuple(runs))
+
+    sweep = report.sweeps[0]
+    first = next(arm.runs[0].throughput for arm in sweep.arms if arm.replicas == 4)
+    append(replace(report, sweeps=(replace(sweep, arms=tuple(map(measured, sweep.arms))),)), f"sqlite:///{file}")
+    (arm,) = read_history(f"sqlite:///{file}", pattern="canned0[4]").arms
+    (night,) = arm.nights
+    assert night.values["throughput"] == pytest.approx(3.5 * first)  # of 1, 3, 4 and 5 times
 
 
 def test_what_says_nothing_of_a_branch_is_no_night(file: Path, report: SessionReport) -> None:

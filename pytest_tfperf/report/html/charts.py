@@ -42,7 +42,10 @@ class _Series:
 
     name: str
     runs: tuple[MeasuredRun, ...]
+    counting: tuple[MeasuredRun, ...]
+    """Those of them that nothing disturbed; all, where something disturbed each."""
     mean: float
+    """Of those."""
 
     def deviation(self, run: MeasuredRun) -> float:
         return run.throughput / self.mean - 1
@@ -53,7 +56,8 @@ def _series(sweep: MeasuredSweep, before: str) -> Iterator[_Series]:
         for name, runs in ((arm.label, arm.runs), (f"{arm.label} at {before}", arm.against)):
             known = tuple(run for run in runs if isfinite(run.throughput) and run.throughput > 0)
             if known:
-                yield _Series(name, known, fmean(run.throughput for run in known))
+                quiet = tuple(run for run in known if not run.disturbances) or known
+                yield _Series(name, known, quiet, fmean(run.throughput for run in quiet))
 
 
 def runs_chart(sweep: MeasuredSweep, before: str) -> Chart | None:
@@ -78,7 +82,7 @@ def runs_chart(sweep: MeasuredSweep, before: str) -> Chart | None:
         (str(number), *(", ".join(filter(None, [by_round.get(number)])) for by_round in cells)) for number in rounds
     ]
     if len(rounds) > 1:
-        spread = [coefficient_of_variation([run.throughput for run in each.runs]) for each in series]
+        spread = [coefficient_of_variation([run.throughput for run in each.counting]) for each in series]
         rows.append(("coefficient of variation", *(format_percent(value) for value in spread)))
     table = Table(
         "Throughput of each run in examples/s, and its distance from the mean of its arm",
@@ -110,7 +114,12 @@ def _notes(sweep: MeasuredSweep) -> Iterator[str]:
         for run in arm.runs:
             odd = [*run.disturbances, *run.warnings]
             if run.attempts > 1:
-                odd.insert(0, f"attempt {run.attempts} is what counts")
+                odd.insert(
+                    0,
+                    f"attempt {run.attempts} is the last"
+                    if run.disturbances
+                    else f"attempt {run.attempts} is what counts",
+                )
             if odd:
                 yield f"{arm.label}, round {run.round}: {'; '.join(odd)}"
 

@@ -74,7 +74,8 @@ def _scaling(sweep: MeasuredSweep, judged: Sequence[Case]) -> Iterator[_Point]:
         kind = "throughput" if any(each.metric == "throughput" for each in judgement.metrics) else "reference"
         yield from (_Point.of(before, replicas, then) for then in _baseline(judgement, kind))
     for arm in sweep.arms:
-        values = [run.throughput for run in arm.runs if isfinite(run.throughput) and run.throughput > 0]
+        known = [run for run in arm.runs if isfinite(run.throughput) and run.throughput > 0]
+        values = [run.throughput for run in known if not run.disturbances] or [run.throughput for run in known]
         if arm.role == "versus" and values:
             mean = geometric_mean(values, 0.95)
             low, high = (mean.low, mean.high) if isfinite(mean.high) else (None, None)

@@ -39,7 +39,9 @@ OFFER = Offer(
     soft={"cpu": {"tensorflow": "2.21.0"}},
     logs="/tmp/logs",
 )
-MEASUREMENT = Measurement(100.0, 0.08, ("odd",), ("busy",), (("hot", "busy"),), ("variables: 1",), {"tensorflow": "2"})
+MEASUREMENT = Measurement(
+    100.0, 0.08, ("odd",), ("busy",), (("hot", "busy"),), ("variables: 1",), {"tensorflow": "2"}, True
+)
 
 
 def through_json(message: dict[str, Any]) -> dict[str, Any]:
@@ -51,6 +53,12 @@ def through_json(message: dict[str, Any]) -> dict[str, Any]:
 def test_records_survive_the_line() -> None:
     assert read_offer(through_json(as_message(OFFER))) == OFFER
     assert read_measurement(through_json(as_message(MEASUREMENT))) == MEASUREMENT
+
+
+def test_an_earlier_version_does_not_say_whether_it_was_disturbed_from_outside() -> None:
+    message = through_json(as_message(MEASUREMENT))
+    del message["outside"]
+    assert read_measurement(message).outside is False
 
 
 def test_keys_of_a_later_version_are_ignored() -> None:

@@ -52,14 +52,14 @@ def test_a_straggler_is_told() -> None:
 
 def test_disturbed_and_repeated_runs_of_every_arm_are_told() -> None:
     four = [EVEN[0], replace(EVEN[1], discarded=(("a", "b"), ("c",)), attempts=3), EVEN[2]]
-    one = [replace(EVEN[0], disturbances=("too hot",), discarded=(("too hot",),), attempts=2), *EVEN[1:]]
+    one = [replace(EVEN[0], disturbances=("others",), outside=True, discarded=(("others",),), attempts=2), *EVEN[1:]]
     measured = result(four, one)
     assert measured.disturbances_of(4) == ()
-    assert measured.left_out_of(4) == ("T(1), round 1: too hot",)
+    assert measured.left_out_of(4) == ("T(1), round 1: others",)
     assert findings(measured, judged()) == (
-        "Left out, with all of their rounds, as they were disturbed: T(1), round 1: too hot.",
+        "Left out, with all of their rounds, as they were disturbed: T(1), round 1: others.",
         "3 runs were disturbed and made again: T(4), round 2, attempt 1: a; b | T(4), round 2, attempt 2: c | "
-        "T(1), round 1, attempt 1: too hot.",
+        "T(1), round 1, attempt 1: others.",
     )
 
 
@@ -117,10 +117,20 @@ def test_they_are_in_a_failure_and_under_the_line_of_a_passed_arm() -> None:
     assert [line for line, _ in summary_lines([view])][1:] == ["    Straggler: worker:3 is slow."]
 
 
+def test_a_straggler_is_looked_for_in_the_rounds_that_count() -> None:
+    """In the last one another rank was held up by what disturbed it."""
+    slow = [run(number, [0.05, 0.05, 0.05, 0.058]) for number in (1, 2, 3, 4, 5)]
+    held_up = replace(run(6, [0.1, 0.05, 0.05, 0.058]), disturbances=("others",), outside=True)
+    one = [run(number, [0.05] * 4) for number in range(1, 7)]
+    texts = findings(result([*slow, held_up], one), judged())
+    assert [text.partition(" needs")[0] for text in texts if "Straggler" in text] == ["Straggler: worker:3"]
+
+
 def test_disturbed_rounds_are_not_saved_and_the_others_are_where_they_are_enough() -> None:
     def refused(rounds: int, disturbed: Sequence[int]) -> str:
         runs = [run(number, [0.05] * 4) for number in range(1, rounds + 1)]
-        four = [replace(each, disturbances=("hot",)) if each.round in disturbed else each for each in runs]
+        hot = [replace(each, disturbances=("hot",), outside=True) for each in runs]
+        four = [hot[each.round - 1] if each.round in disturbed else each for each in runs]
         return str(unfit(result(four, runs), 4, 0.05) or "")
 
     assert refused(3, []) == ""
@@ -129,6 +139,7 @@ def test_disturbed_rounds_are_not_saved_and_the_others_are_where_they_are_enough
     told = "something disturbed runs that count (T(4), round 1: hot; T(4), round 4: hot); save on a quiet machine"
     assert refused(4, [1, 4]) == told
     assert refused(5, [1, 4]) == ""
+    assert refused(5, [2, 4]).startswith("something disturbed runs that count")
 
 
 def estimate(value: float, low: float, high: float, n: int = 5) -> Estimate:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tfperf.diagnosis.suspects import Holds, suspects_sentence, try_counting, try_suspect
+from pytest_tfperf.diagnosis.suspects import Holds, doubted, suspects_sentence, try_counting, try_suspect
 from pytest_tfperf.records.estimate import Estimate
 
 
@@ -48,6 +48,13 @@ def test_counting_explains_it_only_where_the_job_is_faster_than_one_replica(
 def test_a_worker_that_looks_slower_than_one_replica_is_named_beside_the_job() -> None:
     line = try_counting("counting", gain(0.9, 0.85, 0.95), workers=2).line
     assert line.endswith("while a worker's own steps show 0.900 times.")
+
+
+def test_disturbed_runs_clear_no_suspect_and_convict_none() -> None:
+    tried = doubted(try_suspect("variables", gain(2.0, 1.8, 2.2)))
+    assert tried.holds is Holds.UNDECIDED
+    assert tried.line == "variables: not decided, 2.00 times [1.80, 2.20], as runs that count were disturbed."
+    assert suspects_sentence([tried]) == "not decided: variables."
 
 
 def test_the_sentence_has_causes_first_and_the_largest_of_them_first() -> None:

@@ -11,7 +11,9 @@ from pytest_tfperf.measurement.disturbances import (
     clock_of,
     gpu_disturbances,
     gpu_note,
+    gpu_outside,
     host_disturbances,
+    host_outside,
     lasting_disturbances,
 )
 from pytest_tfperf.records.health import GpuSample, GpuState, GpuUse, HostScope, HostUse
@@ -102,6 +104,20 @@ def gpu(number: int, samples: list[GpuSample] | None = None, before: Any = (), a
         tuple(taken),
         **more,
     )
+
+
+def test_what_comes_from_outside_is_what_others_did() -> None:
+    """Swap and memory pressure may be the run's own doing, and so may a GPU's heat."""
+    all_at_once = replace(QUIET, own=2.3, seen=1.6, stolen=1.0, swapped_in=50_000_000, swapped_out=50_000_000)
+    everything = host_disturbances(replace(all_at_once, stalled={"memory": 1.0}))
+    assert [text.split(" ")[0] for text in everything] == ["other", "other", "50.0", "50.0", "programs"]
+    assert host_outside(replace(all_at_once, stalled={"memory": 1.0})) == everything[:2]
+    assert host_outside(QUIET) == host_outside(None) == ()
+    hot = gpu(0, [sample(time, reasons=0x40) for time in (0.0, 1.0, 2.0, 3.0)], foreign={7: "python"})
+    seen = gpu_disturbances([hot], 0.5, 2.5)
+    assert len(seen) == 2
+    assert gpu_outside([hot]) == seen[1:]
+    assert seen[1].endswith("was used by others before the run: python (pid 7)")
 
 
 def gpus(*uses: GpuUse, start: float = 0.5, end: float = 2.5) -> tuple[str, ...]:

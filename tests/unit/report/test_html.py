@@ -207,7 +207,7 @@ def test_all_that_a_sweep_can_hold(report: SessionReport) -> None:
     assert ideal[32] == pytest.approx(32 * ideal[1], rel=1e-4)
     assert {"T(32)", "T(32) at origin/main", "T(32) ps_async"} <= set(runs["series"])
     assert {point["disturbed"] for point in runs["points"]} == {True, False}
-    note = "T(1), round 1: attempt 2 is what counts; another program used 50 % of a core"
+    note = "T(1), round 1: attempt 2 is the last; another program used 50 % of a core"
     assert note in page.all("li")
     measured = [len(run.tasks[0].windows) for run in eventful(report, "canned1").sweeps[0].arms[0].runs]
     assert sum(measured) > 60

@@ -90,6 +90,15 @@ def test_what_the_first_run_took_is_not_in_what_a_later_one_takes() -> None:
     assert (session.first_run_seconds, session.run_seconds) == ((57.0, 30.0), (11.0, 17.0))
 
 
+def test_what_runs_took_that_were_made_again_is_none_of_what_one_takes() -> None:
+    made = measured([57.0, 30.0, 10.0], [30.0, 16.0, 18.0])
+    arm = SPEC.reference_arm
+    runs = made.results[arm].runs
+    again = ArmResult(arm, (runs[0], replace(runs[1], attempts=3), runs[2]))
+    session = new_entry(replace(made, results={**made.results, arm: again}), 2, PROVENANCE).latest
+    assert session.run_seconds == (10.0, 17.0)
+
+
 def test_what_a_run_took_is_left_out_where_it_is_not_known() -> None:
     session = new_entry(measured([0.0, 0.0], [30.0, 16.0]), 2, PROVENANCE).latest
     assert (session.first_run_seconds, session.run_seconds) == (None, None)

@@ -27,10 +27,10 @@ unit: $(READY)
 browser: $(READY) $(BROWSER)
 	$(BIN)/python -m pytest -q tests/browser
 
-# Real processes, real TensorFlow, two files at a time; what has times to meet or is about the machine itself has it to
-# itself.
+# Real processes, real TensorFlow, three files at a time, as processes often wait for each other; what has times to meet or
+# is about the machine itself has it to itself.
 cluster: $(READY)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not alone" \
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile -m "not alone" \
 		tests/strategies tests/cluster tests/gate tests/faults tests/soak --durations=25
 	$(BIN)/python -m pytest -q -m alone tests/cluster tests/gate tests/faults --durations=15
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 import subprocess
 import sys
@@ -62,23 +64,32 @@ def new_gate(tmp_path_factory: pytest.TempPathFactory, name: str) -> Gate:
     return Gate(folder)
 
 
+def new_saved_gate(tmp_path_factory: pytest.TempPathFactory, name: str, extra: str = "") -> Gate:
+    """A gate with a baseline of five rounds, which the first worker of pytest-xdist to ask for it saves for all."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"baselines-{name}"
+    gate = new_gate(tmp_path_factory, name)
+    with shared.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not shared.exists():
+            done = gate.run("--tfperf-force-save", "--tfperf-rounds=5", extra=extra)
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert len(gate.baseline_files) == 1
+            shutil.copytree(gate.folder / "baselines", shared)
+    shutil.copytree(shared, gate.folder / "baselines", dirs_exist_ok=True)
+    return gate
+
+
 @pytest.fixture(scope="session")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Gate:
     """A gate whose baseline was saved from code without a slowdown."""
-    gate = new_gate(tmp_path_factory, "saved")
-    done = gate.run("--tfperf-force-save", "--tfperf-rounds=5")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(gate.baseline_files) == 1
-    return gate
+    return new_saved_gate(tmp_path_factory, "saved")
 
 
 @pytest.fixture(scope="session")
 def saved_slow(tmp_path_factory: pytest.TempPathFactory) -> Gate:
     """The same, saved with a slowdown of both arms; not to be written to."""
-    gate = new_gate(tmp_path_factory, "slow")
-    done = gate.run("--tfperf-force-save", "--tfperf-rounds=5", extra=BOTH_SLOW)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return gate
+    return new_saved_gate(tmp_path_factory, "slow", extra=BOTH_SLOW)
 
 
 @pytest.fixture

@@ -27,11 +27,11 @@ unit: $(READY)
 browser: $(READY) $(BROWSER)
 	$(BIN)/python -m pytest -q tests/browser
 
-# Real processes, real TensorFlow, three files at a time, as processes often wait for each other, and those of long tests
-# first; what has times to meet or is about the machine itself has it to itself.
+# Real processes, real TensorFlow, three files at a time, as processes often wait for each other; what has times to meet or
+# is about the machine itself has it to itself.
 cluster: $(READY)
-	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not alone" \
-		tests/soak tests/gate tests/strategies tests/faults tests/cluster --durations=25
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile -m "not alone" \
+		tests/strategies tests/cluster tests/gate tests/faults tests/soak --durations=25
 	$(BIN)/python -m pytest -q -m alone tests/cluster tests/gate tests/faults --durations=15
 
 # Every fault of a task in every phase under every strategy; `make test` tries a part of them.

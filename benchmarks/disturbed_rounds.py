@@ -22,23 +22,10 @@ from multiprocessing import get_context
 import numpy as np
 
 from benchmarks.verdicts.gates import IDENTICAL, NOW_ROUNDS, Bools, Floats, Slowdown
-from benchmarks.verdicts.ours import (
-    ARM,
-    DEFINITION,
-    FIRST_LOOK,
-    HYPOTHESES,
-    POLICY,
-    REPLICAS,
-    TOLERANCE,
-    entry_of,
-    throughputs,
-)
+from benchmarks.verdicts.ours import FIRST_LOOK, entry_of, verdict_at
 from benchmarks.verdicts.simulate import SEED, Noise, simulate
-from pytest_tfperf.comparison.judge import judge_arm
 from pytest_tfperf.records.comparison import Verdict
 from pytest_tfperf.records.counting import Disturbed, counting, may_count
-from pytest_tfperf.records.look import Look
-from pytest_tfperf.records.sweep import PairedRuns
 from pytest_tfperf.units import format_percent
 
 CHANCES = (0.1, 0.3, 0.5, None)
@@ -101,20 +88,8 @@ def judge(saved: Floats, now: Floats, disturbed: Bools, rule: Rule) -> tuple[Ver
         found = rule(range(1, number + 1), {1 + place for place in range(number) if disturbed[place]})
         places = [round - 1 for round in found.counting]
         reference, own = (tuple(float(each) for each in now[places, arm]) for arm in (0, 1))
-        verdict = judge_arm(
-            ARM,
-            PairedRuns(throughputs(reference, 1), reference, throughputs(own, REPLICAS), own),
-            definition=DEFINITION,
-            baseline=baseline,
-            missing="",
-            floors=[],
-            tolerance=TOLERANCE,
-            policy=POLICY,
-            look=Look(round=number, planned=NOW_ROUNDS),
-            hypotheses=HYPOTHESES,
-            disturbed=["hot"] if found.doubted else [],
-            may_be_undisturbed=found.go_on,
-        )
+        doubts = ["others ran"] if found.doubted else []
+        verdict = verdict_at(number, reference, own, baseline, disturbed=doubts, may_be_undisturbed=found.go_on)
         if verdict.settled:
             break
     return verdict.verdict, number

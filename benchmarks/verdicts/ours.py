@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from pytest_tfperf.comparison.judge import hypotheses_of, judge_arm
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.arm import Arm, Scalar
 from pytest_tfperf.records.baseline import BaselineEntry, BaselineSession, Provenance
-from pytest_tfperf.records.comparison import Verdict
+from pytest_tfperf.records.comparison import ArmVerdict, Verdict
 from pytest_tfperf.records.look import Look
 from pytest_tfperf.records.sweep import PairedRuns
 
@@ -23,10 +24,10 @@ REPLICAS = 2
 HYPOTHESES = hypotheses_of([REPLICAS], 0, own_reference=False)
 """T(1), T(2), E(2) and T(1) x T(2), as in a session of this one test."""
 
-ARM = Arm("smallconv", "multi_worker_mirrored", REPLICAS, "cpu")
-DEFINITION: dict[str, Scalar] = {"scaling": "weak"}
+_ARM = Arm("smallconv", "multi_worker_mirrored", REPLICAS, "cpu")
+_DEFINITION: dict[str, Scalar] = {"scaling": "weak"}
 _PROVENANCE = Provenance("2026-11-20T00:00:00Z", "", False, "perf_tests/test_a.py::test_a[2]")
-POLICY = ComparisonPolicy()
+_POLICY = ComparisonPolicy()
 
 
 @dataclass(frozen=True)
@@ -57,24 +58,39 @@ def _judge(saved: Floats, now: Floats) -> tuple[Verdict, int]:
     step_times = now.T.tolist()
     for rounds in range(FIRST_LOOK, NOW_ROUNDS + 1):
         reference, own = (tuple(times[:rounds]) for times in step_times)
-        found = judge_arm(
-            ARM,
-            PairedRuns(throughputs(reference, 1), reference, throughputs(own, REPLICAS), own),
-            definition=DEFINITION,
-            baseline=baseline,
-            missing="",
-            floors=[],
-            tolerance=TOLERANCE,
-            policy=POLICY,
-            look=Look(round=rounds, planned=NOW_ROUNDS),
-            hypotheses=HYPOTHESES,
-        )
+        found = verdict_at(rounds, reference, own, baseline)
         if found.settled:
             break
     return found.verdict, rounds
 
 
-def throughputs(step_times: tuple[float, ...], replicas: int) -> tuple[float, ...]:
+def verdict_at(
+    rounds: int,
+    reference: tuple[float, ...],
+    own: tuple[float, ...],
+    baseline: BaselineEntry,
+    *,
+    disturbed: Sequence[str] = (),
+    may_be_undisturbed: bool = False,
+) -> ArmVerdict:
+    """The judge's answer after so many rounds, of step times of T(1) and T(2) in those that count."""
+    return judge_arm(
+        _ARM,
+        PairedRuns(_throughputs(reference, 1), reference, _throughputs(own, REPLICAS), own),
+        definition=_DEFINITION,
+        baseline=baseline,
+        missing="",
+        floors=[],
+        tolerance=TOLERANCE,
+        policy=_POLICY,
+        look=Look(round=rounds, planned=NOW_ROUNDS),
+        hypotheses=HYPOTHESES,
+        disturbed=disturbed,
+        may_be_undisturbed=may_be_undisturbed,
+    )
+
+
+def _throughputs(step_times: tuple[float, ...], replicas: int) -> tuple[float, ...]:
     """Steps of all replicas per second, in place of examples: a batch size would cancel."""
     return tuple(replicas / seconds for seconds in step_times)
 
@@ -86,15 +102,15 @@ def entry_of(saved: Floats) -> BaselineEntry:
         reference, own = (tuple(times) for times in session.T.tolist())
         sessions.append(
             BaselineSession(
-                _PROVENANCE, {}, throughputs(reference, 1), reference, throughputs(own, REPLICAS), own
+                _PROVENANCE, {}, _throughputs(reference, 1), reference, _throughputs(own, REPLICAS), own
             )
         )  # fmt: skip
     return BaselineEntry(
-        workload=ARM.workload,
-        strategy=ARM.strategy,
+        workload=_ARM.workload,
+        strategy=_ARM.strategy,
         variant=None,
         replicas=REPLICAS,
-        definition=DEFINITION,
+        definition=_DEFINITION,
         hard={},
         sessions=tuple(sessions),
     )

@@ -78,12 +78,17 @@ class SweepResult:
 
     def _rounds(self, replicas: int) -> list[int]:
         """Those in which every arm that the count needs was measured."""
-        sides = [self.results[arm].runs for arm in self.sweep.arms_of(replicas)]
-        sides += [self.against[arm].runs for arm in self._arms_against(replicas)]
-        return [run.round for run in sides[0] if all(any(one.round == run.round for one in runs) for runs in sides)]
+        first, *others = ([run.round for run in runs] for runs in self._sides(replicas))
+        whole = set(first).intersection(*others)
+        return [number for number in first if number in whole]
 
     def _disturbed(self, replicas: int) -> Disturbed:
-        return Disturbed.of(run for _, run in self._runs_of(replicas))
+        return Disturbed.of(run for runs in self._sides(replicas) for run in runs)
+
+    def _sides(self, replicas: int) -> list[tuple[Run, ...]]:
+        """The runs of each arm that the count needs, at both revisions where two are."""
+        own = [self.results[arm].runs for arm in self.sweep.arms_of(replicas)]
+        return own + [self.against[arm].runs for arm in self._arms_against(replicas)]
 
     def _counting(self, replicas: int) -> list[int]:
         return counting(self._rounds(replicas), self._disturbed(replicas))

@@ -64,9 +64,9 @@ def left_out(rounds: Sequence[int], disturbed: set[int]) -> Rounds:
 
 
 RULES: dict[str, Rule] = {
-    "they count like all others": ignored,
+    "all count": ignored,
     "one of them, and nothing is decided": nothing_decided,
-    "left out, where most are undisturbed": left_out,
+    "left out, where the rest is fit to decide": left_out,
 }
 
 

@@ -114,12 +114,8 @@ def _notes(sweep: MeasuredSweep) -> Iterator[str]:
         for run in arm.runs:
             odd = [*run.disturbances, *run.warnings]
             if run.attempts > 1:
-                odd.insert(
-                    0,
-                    f"attempt {run.attempts} is the last"
-                    if run.disturbances
-                    else f"attempt {run.attempts} is what counts",
-                )
+                which = "the last" if run.disturbances else "what counts"
+                odd.insert(0, f"attempt {run.attempts} is {which}")
             if odd:
                 yield f"{arm.label}, round {run.round}: {'; '.join(odd)}"
 

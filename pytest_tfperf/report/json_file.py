@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ def read_json(path: Path) -> SessionReport:
 def from_json(data: bytes, name: str) -> SessionReport:
     """Read a report; `name` is for errors, which are as `read_json` has them."""
     head = _Head()
+    data = data.removeprefix(BOM_UTF8)  # some editors and shells begin a file with it
     try:
         head = msgspec.json.decode(data, type=_Head)
     except msgspec.ValidationError:

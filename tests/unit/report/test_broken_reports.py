@@ -62,6 +62,12 @@ def test_broken_content(tmp_path: Path, content: bytes, message: str) -> None:
     check_refused(path, message)
 
 
+def test_a_byte_order_mark_is_no_part_of_it(tmp_path: Path, whole: bytes) -> None:
+    path = tmp_path / "report.json"
+    path.write_bytes(b"\xef\xbb\xbf" + whole)
+    assert read_json(path) == from_json(whole, "without")
+
+
 def test_a_text_that_is_not_unicode(tmp_path: Path, whole: bytes) -> None:
     path = tmp_path / "report.json"
     path.write_bytes(whole.replace(b'"cpu', b'"\xff\xfe', 1))

@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
+# Images often set it. Hundreds of processes would each compile the package anew then, for a second and a half.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: perf test lint unit browser cluster faults proof fuzz soak vendor clean
 
@@ -41,7 +43,8 @@ faults: $(READY)
 $(READY): setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cpu,dev]"
+	# pip would compile all of TensorFlow, on one core; what is imported is compiled then.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e ".[cpu,dev]"
 	# Keras 2 as it lives on is tested too; its own dependency would bring the GPU build of TensorFlow over the CPU's.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps tf_keras
 	touch $(READY)

@@ -90,6 +90,7 @@ def checkout(tmp_path: Path) -> Iterator[Checkout]:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     files = {"pytest.ini": "[pytest]\n", "test_ours.py": SUITE.format(marker=ONE), "ours.py": FAST}
+    files[".gitignore"] = "__pycache__/\n"  # Python's own, where it writes any
     one = Checkout(new_repository(tmp_path / "repository", files), temporary)
     yield one
     poll(lambda: not one.processes(), lambda: f"no process left: {one.processes()}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from pytest_tfperf.records.link import Link
@@ -229,5 +230,13 @@ class Sweep:
 
     def arms_of(self, replicas: int) -> tuple[Arm, ...]:
         """What a count's verdict needs: the arm itself, its reference, and what it is held against, if anything."""
-        versus = self.spec.versus_arm(replicas)
-        return (self.arm_of(replicas), self.spec.reference_arm, *([versus] if versus else []))
+        if replicas not in self._arms_of:
+            versus = self.spec.versus_arm(replicas)
+            found = (self.arm_of(replicas), self.spec.reference_arm, *([versus] if versus else []))
+            self._arms_of[replicas] = found
+        return self._arms_of[replicas]
+
+    @cached_property
+    def _arms_of(self) -> dict[int, tuple[Arm, ...]]:
+        """What `arms_of` has found: each look at an arm asks a dozen times."""
+        return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from pytest_tfperf.records.against import Opponent
 from pytest_tfperf.records.arm import Arm, Scalar, Sweep
@@ -91,7 +92,14 @@ class SweepResult:
         return own + [self.against[arm].runs for arm in self._arms_against(replicas)]
 
     def _counting(self, replicas: int) -> list[int]:
-        return counting(self._rounds(replicas), self._disturbed(replicas))
+        if replicas not in self._counted:
+            self._counted[replicas] = counting(self._rounds(replicas), self._disturbed(replicas))
+        return self._counted[replicas]
+
+    @cached_property
+    def _counted(self) -> dict[int, list[int]]:
+        """What `_counting` has found: all that is told of an arm asks for it."""
+        return {}
 
     def may_be_undisturbed(self, replicas: int, planned: int) -> bool:
         """Whether rounds up to the last planned one may leave enough that nothing disturbed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, sqrt
-from statistics import fmean, median, variance
+from statistics import fmean, median
 
 from pytest_tfperf.stats.summary import RESOLUTION, logs_of, t_quantile
 
@@ -35,8 +35,10 @@ def surely_above(rounds: Sequence[Sequence[float]], chance: float) -> tuple[bool
     for member in range(count):
         apart = [values[member] - median(values[:member] + values[member + 1 :]) for values in logs]
         # Of a member, and of the median of the others: of one or two the mean, of many pi / 2 times as noisy.
-        spread = max(pooled * (1 + (_MEDIAN if count > 3 else 1) / (count - 1)), variance(apart))
-        found.append(fmean(apart) > t_quantile(freedom, chance / count) * sqrt(spread / len(logs)))
+        middle = fmean(apart)
+        own = sum((value - middle) ** 2 for value in apart) / (len(apart) - 1)
+        spread = max(pooled * (1 + (_MEDIAN if count > 3 else 1) / (count - 1)), own)
+        found.append(middle > t_quantile(freedom, chance / count) * sqrt(spread / len(logs)))
     return tuple(found)
 
 

@@ -9,6 +9,7 @@ included, is left to `codec`, which also says what is wrong.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from pytest_tfperf.baseline.codec import MAX_CHARACTERS, MAX_DEPTH, Data, Key, Value
 
@@ -26,7 +27,7 @@ _SKIPPED = re.compile(r" *(?:#.*)?")
 _FOREIGN = re.compile(r"[^\n\x20-\x7e]")
 _CONSTANTS: dict[str, Value] = {"null": None, "true": True, "false": False}
 # Words that one YAML reader or another takes for something else, and longer keys than YAML allows on one line.
-_AMBIGUOUS = re.compile(r"true|false|null|yes|no|on|off|y|n", re.IGNORECASE)
+_AMBIGUOUS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 _LONGEST_KEY = 500
 
 
@@ -55,13 +56,14 @@ def _mapping(lines: list[str]) -> Data:
             if _SKIPPED.fullmatch(line):
                 continue
             raise _OtherYamlError
-        depth, odd = divmod(len(match["indent"]), 2)
+        indent, text, count = match.group("indent", "key", "count")
+        depth, odd = divmod(len(indent), 2)
         deepest = len(mappings) - 1
         # A mapping that was just opened needs a line of its own: without one the value is null.
         if odd or depth > deepest or (is_empty and depth < deepest):
             raise _OtherYamlError
         del mappings[depth + 1 :]
-        key, mapping = _key(match), mappings[-1]
+        key, mapping = int(count) if count else _key(text), mappings[-1]
         if key in mapping:
             raise _OtherYamlError
         is_empty = match.lastgroup in ("key", "count")
@@ -78,10 +80,8 @@ def _mapping(lines: list[str]) -> Data:
     return root
 
 
-def _key(match: re.Match[str]) -> Key:
-    if match["count"]:
-        return int(match["count"])
-    text = match["key"]
+@lru_cache(maxsize=256)  # every session has the same ones
+def _key(text: str) -> Key:
     if len(text) > _LONGEST_KEY:
         raise _OtherYamlError
     return _unquoted(text) if text[0] == "'" else _word(text)
@@ -110,6 +110,6 @@ def _unquoted(text: str) -> str:
 
 
 def _word(text: str) -> str:
-    if _AMBIGUOUS.fullmatch(text):
+    if text.lower() in _AMBIGUOUS:
         raise _OtherYamlError
     return text

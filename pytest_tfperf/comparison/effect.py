@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import inf, isfinite, isinf, log, sqrt
 
 from pytest_tfperf.comparison.chances import Errors
@@ -41,6 +42,12 @@ def efficiencies(reference: Sequence[float], throughput: Sequence[float], replic
     Raises:
         ValueError: the two are not paired, or a reference run has no speed.
     """
+    return _efficiencies(tuple(reference), tuple(throughput), replicas)
+
+
+@lru_cache(maxsize=512)
+def _efficiencies(reference: tuple[float, ...], throughput: tuple[float, ...], replicas: int) -> tuple[float, ...]:
+    """Kept for a while: figures, comparison and floor ask for those of the same runs, and each look for stored ones."""
     return tuple(ratio / replicas for ratio in _ratios(throughput, reference, "reference runs", "efficiency"))
 
 
@@ -78,9 +85,15 @@ def _stored(sessions: Sequence[Sequence[float]]) -> Estimate:
 
 def _around(middle: float, sessions: Sequence[Sequence[float]]) -> Estimate:
     """An estimate at `middle`, a log, with the noise of all runs of the sessions."""
-    runs = geometric_mean([value for session in sessions for value in session], _SHOWN_CONFIDENCE)
+    runs = _of_all_runs(tuple(map(tuple, sessions)))
     shift = bounded_exp(middle - log(runs.value))
     return Estimate(runs.value * shift, runs.low * shift, runs.high * shift, _SHOWN_CONFIDENCE, runs.n)
+
+
+@lru_cache(maxsize=512)
+def _of_all_runs(sessions: tuple[tuple[float, ...], ...]) -> Estimate:
+    """Kept for a while: every look at an arm asks for the same."""
+    return geometric_mean([value for session in sessions for value in session], _SHOWN_CONFIDENCE)
 
 
 def speedups(runs: PairedRuns) -> list[float]:

@@ -14,7 +14,7 @@ from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.look import Look
 from pytest_tfperf.stats.difference import expected_half_width, outlook
 from pytest_tfperf.stats.spending import look_rounds
-from pytest_tfperf.stats.summary import coefficient_of_variation, geometric_mean
+from pytest_tfperf.stats.summary import coefficient_of_variation, geometric_mean, special
 
 _ASSURED = 0.9
 """Gates of ten on as fast a code that are to end as `unchanged`."""
@@ -100,13 +100,11 @@ def _fewest(rounds: int, enough: Callable[[int], bool]) -> int | None:
 
 def _smallest(expected: Difference, rounds: int, policy: ComparisonPolicy, figures: int) -> float:
     """Smallest supported tolerance of one of so many figures, on a log scale."""
-    from scipy.special import ndtri
-
     if rounds < 2:
         return inf  # one run now says nothing of its noise
     error = errors_at(Look(rounds, rounds), policy, 1).miss
     strays = sqrt(_of_runs(expected, rounds) + expected.between)
-    return expected_half_width(expected, rounds, error) + float(ndtri(1 - (1 - _ASSURED) / figures)) * strays
+    return expected_half_width(expected, rounds, error) + float(special().ndtri(1 - (1 - _ASSURED) / figures)) * strays
 
 
 def _of_runs(expected: Difference, rounds: int) -> float:

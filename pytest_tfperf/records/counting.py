@@ -30,6 +30,11 @@ class Disturbed:
     perhaps_own: frozenset[int] = frozenset()
     """By what the code may do to itself as well: swap, heat. To leave those out could hide the very loss."""
 
+    @property
+    def none(self) -> bool:
+        """Whether nothing disturbed any of them."""
+        return not (self.outside or self.perhaps_own)
+
     @classmethod
     def of(cls, runs: Iterable[Seen]) -> Disturbed:
         seen = [run for run in runs if run.disturbances]
@@ -44,6 +49,8 @@ def counting(rounds: Sequence[int], disturbed: Disturbed) -> list[int]:
     other round goes through the arms, and both revisions, backwards: of either order one has to be left, so that being
     first is nobody's lot. And nothing of a round is left out for what the code may have done itself.
     """
+    if disturbed.none:
+        return list(rounds)
     quiet = [number for number in rounds if number not in disturbed.outside]
     fit = len(quiet) >= _FEWEST and 2 * len(quiet) > len(rounds) and len({number % 2 for number in quiet}) > 1
     return quiet if fit and not disturbed.perhaps_own.intersection(rounds) else list(rounds)
@@ -51,5 +58,7 @@ def counting(rounds: Sequence[int], disturbed: Disturbed) -> list[int]:
 
 def may_count(rounds: Sequence[int], disturbed: Disturbed, planned: int) -> bool:
     """Whether undisturbed rounds up to the last planned one would make those fit to decide by."""
+    if disturbed.none:
+        return True
     ahead = [*rounds, *range(max(rounds, default=0) + 1, planned + 1)]
     return not {*disturbed.outside, *disturbed.perhaps_own}.intersection(counting(ahead, disturbed))

@@ -33,8 +33,12 @@ class Difference:
 
     @property
     def freedom(self) -> float:
-        """Of the sum of both parts: F. E. Satterthwaite, Biometrics Bulletin 2 (1946)."""
-        if self.between <= 0 or self.within_freedom <= 0:
-            return self.within_freedom
-        parts = self.within**2 / self.within_freedom + self.between**2 / self.between_freedom
-        return self.variance**2 / parts
+        """Of the sum of both parts."""
+        return self.freedom_with(self.within, self.within_freedom)
+
+    def freedom_with(self, within: float, within_freedom: float) -> float:
+        """The same with another noise of the runs: F. E. Satterthwaite, Biometrics Bulletin 2 (1946)."""
+        if self.between <= 0 or within_freedom <= 0:
+            return within_freedom
+        parts = within**2 / within_freedom + self.between**2 / self.between_freedom
+        return (within + self.between) ** 2 / parts

@@ -29,6 +29,17 @@ class PairedRuns:
 
 
 @dataclass(frozen=True)
+class _Rounds:
+    """The rounds of the arms that a verdict needs."""
+
+    whole: list[int]
+    """Those in which every one was measured."""
+    disturbed: Disturbed
+    counting: list[int]
+    """Of the whole ones."""
+
+
+@dataclass(frozen=True)
 class SweepResult:
     """All runs of a sweep, and where they were made."""
 
@@ -77,14 +88,15 @@ class SweepResult:
                 found.setdefault(where, {})[run.round] = run.throughput
         return found
 
-    def _rounds(self, replicas: int) -> list[int]:
-        """Those in which every arm that the count needs was measured."""
-        first, *others = ([run.round for run in runs] for runs in self._sides(replicas))
-        whole = set(first).intersection(*others)
-        return [number for number in first if number in whole]
+    def _rounds(self, replicas: int) -> _Rounds:
+        if replicas not in self._known_rounds:
+            self._known_rounds[replicas] = _rounds_of(self._sides(replicas))
+        return self._known_rounds[replicas]
 
-    def _disturbed(self, replicas: int) -> Disturbed:
-        return Disturbed.of(run for runs in self._sides(replicas) for run in runs)
+    @cached_property
+    def _known_rounds(self) -> dict[int, _Rounds]:
+        """By replica count: all that is told of an arm asks for them."""
+        return {}
 
     def _sides(self, replicas: int) -> list[tuple[Run, ...]]:
         """The runs of each arm that the count needs, at both revisions where two are."""
@@ -92,23 +104,17 @@ class SweepResult:
         return own + [self.against[arm].runs for arm in self._arms_against(replicas)]
 
     def _counting(self, replicas: int) -> list[int]:
-        if replicas not in self._counted:
-            self._counted[replicas] = counting(self._rounds(replicas), self._disturbed(replicas))
-        return self._counted[replicas]
-
-    @cached_property
-    def _counted(self) -> dict[int, list[int]]:
-        """What `_counting` has found: all that is told of an arm asks for it."""
-        return {}
+        return self._rounds(replicas).counting
 
     def may_be_undisturbed(self, replicas: int, planned: int) -> bool:
         """Whether rounds up to the last planned one may leave enough that nothing disturbed."""
-        return may_count(self._rounds(replicas), self._disturbed(replicas), planned)
+        rounds = self._rounds(replicas)
+        return may_count(rounds.whole, rounds.disturbed, planned)
 
     def rounds_left_out(self, replicas: int) -> tuple[int, ...]:
         """The whole rounds that do not count, as something disturbed them."""
         rounds = self._rounds(replicas)
-        return tuple(sorted(set(rounds).difference(self._counting(replicas))))
+        return tuple(sorted(set(rounds.whole).difference(rounds.counting)))
 
     def counting_runs(self, arm: Arm, replicas: int) -> tuple[Run, ...]:
         """The arm's runs of the rounds that count for `replicas`."""
@@ -129,6 +135,8 @@ class SweepResult:
         return self._disturbances(replicas, self.rounds_left_out(replicas))
 
     def _disturbances(self, replicas: int, rounds: Collection[int]) -> tuple[str, ...]:
+        if self._rounds(replicas).disturbed.none:
+            return ()
         return tuple(
             dict.fromkeys(
                 f"{where}, round {run.round}: {disturbance}"
@@ -158,6 +166,14 @@ class SweepResult:
         """The arm and its reference, where the other revision measured both."""
         arms = [self.arm_of(replicas), self.sweep.spec.reference_arm]
         return arms if all(arm in self.against for arm in arms) else []
+
+
+def _rounds_of(sides: Sequence[Sequence[Run]]) -> _Rounds:
+    first, *others = ([run.round for run in runs] for runs in sides)
+    common = set(first).intersection(*others)
+    whole = [number for number in first if number in common]
+    disturbed = Disturbed.of(run for runs in sides for run in runs)
+    return _Rounds(whole, disturbed, counting(whole, disturbed))
 
 
 def _paired(rounds: Sequence[int], own: Sequence[Run], reference: Sequence[Run], *versus: Sequence[Run]) -> PairedRuns:

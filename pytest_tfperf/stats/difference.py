@@ -7,12 +7,22 @@ a difference. scipy is imported where it is used: collecting a suite must stay q
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, inf, log, sqrt
 
 from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.estimate import Estimate
-from pytest_tfperf.stats.summary import RESOLUTION, Centre, bounded_exp, centre, centre_of_logs, logs_of, t_quantile
+from pytest_tfperf.stats.summary import (
+    RESOLUTION,
+    Centre,
+    bounded_exp,
+    centre,
+    centre_of_logs,
+    logs_of,
+    special,
+    t_quantile,
+)
 
 LOOKS_APART = 0.03
 """Chance that sessions which differ by the noise of their runs alone look further apart."""
@@ -41,28 +51,22 @@ def difference(now: Sequence[float], sessions: Sequence[Sequence[float]]) -> Dif
     Raises:
         ValueError: a value is not finite and positive, or there is none on a side.
     """
-    here = centre_of_logs(now)
-    before = [centre_of_logs(session) for session in sessions]
-    if not before:
-        raise ValueError("no session to hold the runs against")
-    count = len(before)
-    mean = sum(part.mean for part in before) / count
-    base_share = sum(1 / part.left for part in before) / count**2
-    variance, freedom = _pooled([here, *before])
-    within = variance * (1 / here.left + base_share)
-    own, others = _own(here), [_own(part) for part in before]
-    if own is not None and all(each is not None for each in others):
-        within = max(within, own + sum(each for each in others if each is not None) / count**2)
+    here, before = centre_of_logs(now), _summed_up(tuple(map(tuple, sessions)))
+    variance, freedom = before.pooled_with(here)
+    within = variance * (1 / here.left + before.share)
+    own = _own(here)
+    if own is not None and before.own is not None:
+        within = max(within, own + before.own)
     return Difference(
-        log_ratio=here.mean - mean,
+        log_ratio=here.mean - before.mean,
         within=within,
         within_freedom=freedom if here.left > 1 else 0,
         run_variance=variance,
-        base_share=base_share,
+        base_share=before.share,
         runs=len(now),
-        between=_between(before),
-        between_of_runs=_between_of_runs(before, variance),
-        between_freedom=count - 1,
+        between=before.between,
+        between_of_runs=variance * before.between_share,
+        between_freedom=before.count - 1,
     )
 
 
@@ -74,19 +78,18 @@ def outlook(sessions: Sequence[Sequence[float]]) -> Difference:
     Raises:
         ValueError: a value is not finite and positive, or there is none.
     """
-    before = [centre_of_logs(session) for session in sessions]
-    base_share = sum(1 / part.left for part in before) / len(before) ** 2
-    variance, freedom = _pooled(before)
+    before = _summed_up(tuple(map(tuple, sessions)))
+    variance, freedom = before.pooled_with()
     return Difference(
         log_ratio=0.0,
-        within=variance * (1 + base_share),
+        within=variance * (1 + before.share),
         within_freedom=freedom,
         run_variance=variance,
-        base_share=base_share,
+        base_share=before.share,
         runs=1,
-        between=_between(before),
-        between_of_runs=_between_of_runs(before, variance),
-        between_freedom=len(before) - 1,
+        between=before.between,
+        between_of_runs=variance * before.between_share,
+        between_freedom=before.count - 1,
     )
 
 
@@ -123,12 +126,18 @@ def half_width(found: Difference, error: float, day: float | None = None) -> flo
         day: chance of what sessions differ by, held against it alone. Few sessions say so little of how they differ
             that the smallest chances would ask for an interval without an end.
     """
+    return _half_width(found, found.within, found.within_freedom, error, day)
+
+
+def _half_width(found: Difference, within: float, within_freedom: float, error: float, day: float | None) -> float:
+    """`half_width`, where the runs have that noise."""
+    of_runs = t_quantile(within_freedom, error) * sqrt(within)
     if found.between <= 0:
-        return t_quantile(found.freedom, error) * sqrt(found.variance)
-    of_runs = half_width_of_runs(found, error)
+        return of_runs
     if day is None:
-        return max(of_runs, t_quantile(found.freedom, error) * sqrt(found.variance))
-    return max(of_runs, _half_width_of_days(found, day))
+        of_both = t_quantile(found.freedom_with(within, within_freedom), error) * sqrt(within + found.between)
+        return max(of_runs, of_both)
+    return max(of_runs, _half_width_of_days(found, within_freedom, day))
 
 
 def half_width_of_runs(found: Difference, error: float) -> float:
@@ -136,7 +145,7 @@ def half_width_of_runs(found: Difference, error: float) -> float:
     return t_quantile(found.within_freedom, error) * sqrt(found.within)
 
 
-def _half_width_of_days(found: Difference, chance: float) -> float:
+def _half_width_of_days(found: Difference, within_freedom: float, chance: float) -> float:
     """By how much a new session may differ from the mean of the saved ones.
 
     Sessions that differ by more than their runs explain (F test) show how much days differ. Where they do not, they may
@@ -146,7 +155,7 @@ def _half_width_of_days(found: Difference, chance: float) -> float:
     """
     apart = sqrt(found.between)
     most = max(DAYS_AT_MOST + DAYS_TIMES * apart, DAYS_TIMES_ALONE * apart)
-    let_pass = _f_quantile(found.between_freedom, found.within_freedom, LOOKS_APART) * found.between_of_runs
+    let_pass = _f_quantile(found.between_freedom, within_freedom, LOOKS_APART) * found.between_of_runs
     if found.between > let_pass:
         return min(most, t_quantile(found.between_freedom, chance) * apart)
     if found.between_freedom < 2:
@@ -172,28 +181,16 @@ def interval(found: Difference, error: float, day: float | None = None, least: f
 def expected_half_width(found: Difference, runs: int, error: float, day: float | None = None) -> float:
     """`half_width` as it would be after so many runs now, at the noise seen so far."""
     within = found.run_variance * (1 / runs + found.base_share)
-    grown = Difference(
-        log_ratio=found.log_ratio,
-        within=within,
-        within_freedom=found.within_freedom + runs - found.runs if found.within_freedom else 0,
-        run_variance=found.run_variance,
-        base_share=found.base_share,
-        runs=runs,
-        between=found.between,
-        between_of_runs=found.between_of_runs,
-        between_freedom=found.between_freedom,
-    )
-    return half_width(grown, error, day)
+    freedom = found.within_freedom + runs - found.runs if found.within_freedom else 0
+    return _half_width(found, within, freedom, error, day)
 
 
 def chance_above(found: Difference, runs: int, bound: float) -> float:
     """Chance that the difference lies above `bound` after so many runs now, if it truly is as large as it looks."""
-    from scipy.special import ndtr
-
     if runs <= found.runs:
         return float(found.log_ratio > bound)
     moves = sqrt(found.run_variance * (1 / found.runs - 1 / runs))
-    return float(ndtr((found.log_ratio - bound) / max(moves, RESOLUTION)))
+    return float(special().ndtr((found.log_ratio - bound) / max(moves, RESOLUTION)))
 
 
 def _about(here: Centre, constant: float, others: Sequence[Centre], runs: int) -> Difference:
@@ -217,20 +214,48 @@ def _pooled(parts: Sequence[Centre]) -> tuple[float, float]:
     return max(sum(part.squares for part in parts) / freedom, RESOLUTION**2), freedom
 
 
-def _between(sessions: Sequence[Centre]) -> float:
-    """Variance of a new session's mean less the mean of these, from what differs between sessions; 0 if not known."""
-    count = len(sessions)
-    if count < 2:
-        return 0.0
-    mean = sum(part.mean for part in sessions) / count
-    spread = sum((part.mean - mean) ** 2 for part in sessions) / (count - 1)
-    return spread * (1 + 1 / count)
+@dataclass(frozen=True)
+class _Sessions:
+    """What saved sessions are together, for runs of a new one to be held against."""
+
+    count: int
+    parts: tuple[Centre, ...]
+    mean: float
+    """Mean of their means."""
+    share: float
+    """1 / (effective runs) of that mean."""
+    own: float | None
+    """Variance of that mean from each session's own runs; None where one has a single run."""
+    between: float
+    """Variance of a new session's mean less theirs, from what differs between sessions; 0 if not known."""
+    between_share: float
+    """What `between` is on average, by the variance of a run, where only the noise of runs lets sessions differ."""
+
+    def pooled_with(self, *others: Centre) -> tuple[float, float]:
+        """Variance of one run, theirs and the others', and its degrees of freedom."""
+        return _pooled([*others, *self.parts])
 
 
-def _between_of_runs(sessions: Sequence[Centre], variance: float) -> float:
-    """What `_between` is on average where only the noise of runs, of this variance, lets sessions differ."""
-    count = len(sessions)
-    return 0.0 if count < 2 else variance * sum(1 / part.left for part in sessions) / count * (1 + 1 / count)
+@lru_cache(maxsize=512)
+def _summed_up(sessions: tuple[tuple[float, ...], ...]) -> _Sessions:
+    """Kept for a while: every look at an arm asks for the same."""
+    if not sessions:
+        raise ValueError("no session to hold the runs against")
+    parts, count = tuple(centre_of_logs(session) for session in sessions), len(sessions)
+    mean = sum(part.mean for part in parts) / count
+    shares = sum(1 / part.left for part in parts)
+    own = [_own(part) for part in parts]
+    several = count > 1
+    spread = sum((part.mean - mean) ** 2 for part in parts) / (count - 1) if several else 0.0
+    return _Sessions(
+        count=count,
+        parts=parts,
+        mean=mean,
+        share=shares / count**2,
+        own=None if None in own else sum(each for each in own if each is not None) / count**2,
+        between=spread * (1 + 1 / count),
+        between_share=shares / count * (1 + 1 / count) if several else 0.0,
+    )
 
 
 def _own(part: Centre) -> float | None:
@@ -240,6 +265,4 @@ def _own(part: Centre) -> float | None:
 
 @lru_cache(maxsize=4096)
 def _f_quantile(freedom: float, of_noise: float, error: float) -> float:
-    from scipy.special import fdtri
-
-    return float(fdtri(freedom, of_noise, 1 - error)) if of_noise > 0 else inf
+    return float(special().fdtri(freedom, of_noise, 1 - error)) if of_noise > 0 else inf

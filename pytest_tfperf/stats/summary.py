@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import exp, inf, isfinite, log, sqrt
+from typing import Any
 
 from pytest_tfperf.records.estimate import Estimate
 
@@ -48,12 +49,12 @@ def centre(logs: Sequence[float]) -> Centre:
     cut = len(logs) // _RUNS_PER_TRIMMED
     if not cut:
         mean = sum(logs) / len(logs)
-        return Centre(mean, sum((value - mean) ** 2 for value in logs), len(logs))
+        return Centre(mean, sum([(value - mean) ** 2 for value in logs]), len(logs))
     ordered = sorted(logs)
     core = ordered[cut:-cut]
     winsorised = [core[0]] * cut + core + [core[-1]] * cut
     middle = sum(winsorised) / len(winsorised)
-    return Centre(sum(core) / len(core), sum((value - middle) ** 2 for value in winsorised), len(core))
+    return Centre(sum(core) / len(core), sum([(value - middle) ** 2 for value in winsorised]), len(core))
 
 
 def outliers(logs: Sequence[float]) -> tuple[int, ...]:
@@ -63,24 +64,32 @@ def outliers(logs: Sequence[float]) -> tuple[int, ...]:
     and without this it would leave the five undecided whatever they show. W. J. Dixon, Annals of Mathematical
     Statistics 21 (1950), compares the gap to an extreme value with the range in the same way.
     """
-    counts = range(len(logs) // RUNS_PER_OUTLIER, 0, -1)
-    return next(filter(None, (apart(logs, count) for count in counts)), ())
+    ordered = sorted(logs)
+    for count in range(len(logs) // RUNS_PER_OUTLIER, 0, -1):
+        if places := _apart(logs, ordered, count, RESOLUTION):
+            return places
+    return ()
 
 
-def apart(logs: Sequence[float], count: int, least: float = RESOLUTION) -> tuple[int, ...]:
+def apart(logs: Sequence[float], count: int, least: float) -> tuple[int, ...]:
     """Places of the `count` lowest or highest logs where these are far from all others; none where neither are.
 
     Far is a gap of `_GAP` times what the others are apart, which counts as `least` where it is less. Where both ends
     are far, as with two logs, the lower one is given.
     """
-    order = sorted(range(len(logs)), key=logs.__getitem__)
-    if count >= len(order):
+    return _apart(logs, sorted(logs), count, least)
+
+
+def _apart(logs: Sequence[float], ordered: Sequence[float], count: int, least: float) -> tuple[int, ...]:
+    """`apart`; `ordered` are the same logs from the lowest to the highest."""
+    if count >= len(ordered):
         return ()
-    for inner, far in ((order[count:], order[count - 1]), (order[:-count], order[-count])):
-        low, high = logs[inner[0]], logs[inner[-1]]
-        gap = max(low - logs[far], logs[far] - high)
-        if gap > _GAP * max(high - low, least):
-            return tuple(sorted(set(order) - set(inner)))
+    end, inner = ordered[count - 1], ordered[count]
+    if inner - end > _GAP * max(ordered[-1] - inner, least):
+        return tuple(place for place, value in enumerate(logs) if value <= end)
+    end, inner = ordered[-count], ordered[-count - 1]
+    if end - inner > _GAP * max(inner - ordered[0], least):
+        return tuple(place for place, value in enumerate(logs) if value >= end)
     return ()
 
 
@@ -114,6 +123,12 @@ def geometric_mean(values: Sequence[float], confidence: float) -> Estimate:
     Raises:
         ValueError: a value is not finite and positive, or there is none.
     """
+    return _geometric_mean(tuple(values), confidence)
+
+
+@lru_cache(maxsize=512)
+def _geometric_mean(values: tuple[float, ...], confidence: float) -> Estimate:
+    """Kept for a while: what an arm's runs come to is a figure of its own, and one to be compared."""
     group = centre_of_logs(values)
     half = inf
     if group.left > 1:
@@ -125,9 +140,15 @@ def geometric_mean(values: Sequence[float], confidence: float) -> Estimate:
 @lru_cache(maxsize=4096)
 def t_quantile(freedom: float, error: float) -> float:
     """Student's t that is exceeded with the chance `error`; inf without degrees of freedom or without any chance."""
-    from scipy.special import stdtrit
+    return -float(special().stdtrit(freedom, error)) if freedom > 0 and error > 0 else inf
 
-    return -float(stdtrit(freedom, error)) if freedom > 0 and error > 0 else inf
+
+@cache
+def special() -> Any:
+    """`scipy.special`, imported once: an import statement in a function costs as much as what it is for."""
+    import scipy.special
+
+    return scipy.special
 
 
 def logs_of(values: Sequence[float]) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from math import inf, isfinite, isinf, log, sqrt
+from math import inf, isinf, log, sqrt
 
 from pytest_tfperf.comparison.chances import Errors
 from pytest_tfperf.records.baseline import BaselineEntry
@@ -109,7 +109,7 @@ def _ratios(own: Sequence[float], others: Sequence[float], what: str, figure: st
     if len(own) != len(others):
         raise ValueError(f"{len(others)} {what} for {len(own)} runs: {figure} needs pairs")
     for other in others:
-        if not (isfinite(other) and other > 0):
+        if not 0 < other < inf:
             raise ValueError(f"{other!r} among the {what} is not a positive, finite number")
     return [one / other for one, other in zip(own, others)]
 

@@ -156,6 +156,15 @@ class SweepResult:
 
     def _runs_of(self, replicas: int) -> list[tuple[str, Run]]:
         """Every run that the count's verdict is made of, at both revisions if there are two, and which it is."""
+        if replicas not in self._known_runs:
+            self._known_runs[replicas] = self._named_runs(replicas)
+        return self._known_runs[replicas]
+
+    @cached_property
+    def _known_runs(self) -> dict[int, list[tuple[str, Run]]]:
+        return {}
+
+    def _named_runs(self, replicas: int) -> list[tuple[str, Run]]:
         own = [run for arm in dict.fromkeys(self.sweep.arms_of(replicas)) for run in self.results[arm].runs]
         found = [(run.arm.label, run) for run in own]
         there = [run for arm in dict.fromkeys(self._arms_against(replicas)) for run in self.against[arm].runs]

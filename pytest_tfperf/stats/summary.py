@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from math import exp, inf, isfinite, log, sqrt
+from math import exp, inf, log, sqrt
 from typing import Any
 
 from pytest_tfperf.records.estimate import Estimate
@@ -156,7 +156,7 @@ def logs_of(values: Sequence[float]) -> list[float]:
     if not values:
         raise ValueError("no values")
     for value in values:
-        if not (isfinite(value) and value > 0):
+        if not 0 < value < inf:
             raise ValueError(f"{value!r} is not a positive, finite number")
     return [log(value) for value in values]
 

@@ -7,12 +7,12 @@ a difference. scipy is imported where it is used: collecting a suite must stay q
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, inf, log, sqrt
 
 from pytest_tfperf.records.difference import Difference
 from pytest_tfperf.records.estimate import Estimate
+from pytest_tfperf.stats.sessions import pooled, summed_up
 from pytest_tfperf.stats.summary import (
     RESOLUTION,
     Centre,
@@ -51,12 +51,11 @@ def difference(now: Sequence[float], sessions: Sequence[Sequence[float]]) -> Dif
     Raises:
         ValueError: a value is not finite and positive, or there is none on a side.
     """
-    here, before = centre_of_logs(now), _summed_up(tuple(map(tuple, sessions)))
+    here, before = centre_of_logs(now), summed_up(sessions)
     variance, freedom = before.pooled_with(here)
     within = variance * (1 / here.left + before.share)
-    own = _own(here)
-    if own is not None and before.own is not None:
-        within = max(within, own + before.own)
+    if here.variance_of_mean is not None and before.variance_of_mean is not None:
+        within = max(within, here.variance_of_mean + before.variance_of_mean)
     return Difference(
         log_ratio=here.mean - before.mean,
         within=within,
@@ -78,7 +77,7 @@ def outlook(sessions: Sequence[Sequence[float]]) -> Difference:
     Raises:
         ValueError: a value is not finite and positive, or there is none.
     """
-    before = _summed_up(tuple(map(tuple, sessions)))
+    before = summed_up(sessions)
     variance, freedom = before.pooled_with()
     return Difference(
         log_ratio=0.0,
@@ -195,72 +194,15 @@ def chance_above(found: Difference, runs: int, bound: float) -> float:
 
 def _about(here: Centre, constant: float, others: Sequence[Centre], runs: int) -> Difference:
     """A group of logs against the log of a constant, which has no noise; `others` add what they know of a run's."""
-    variance, freedom = _pooled([here, *others])
+    variance, freedom = pooled([here, *others])
     return Difference(
         log_ratio=here.mean - constant,
-        within=max(variance / here.left, _own(here) or 0.0),
+        within=max(variance / here.left, here.variance_of_mean or 0.0),
         within_freedom=freedom if here.left > 1 else 0,
         run_variance=variance,
         base_share=0.0,
         runs=runs,
     )
-
-
-def _pooled(parts: Sequence[Centre]) -> tuple[float, float]:
-    """Variance of one run, and its degrees of freedom."""
-    freedom = sum(part.left - 1 for part in parts)
-    if freedom == 0:
-        return RESOLUTION**2, 0
-    return max(sum(part.squares for part in parts) / freedom, RESOLUTION**2), freedom
-
-
-@dataclass(frozen=True)
-class _Sessions:
-    """What saved sessions are together, for runs of a new one to be held against."""
-
-    count: int
-    parts: tuple[Centre, ...]
-    mean: float
-    """Mean of their means."""
-    share: float
-    """1 / (effective runs) of that mean."""
-    own: float | None
-    """Variance of that mean from each session's own runs; None where one has a single run."""
-    between: float
-    """Variance of a new session's mean less theirs, from what differs between sessions; 0 if not known."""
-    between_share: float
-    """What `between` is on average, by the variance of a run, where only the noise of runs lets sessions differ."""
-
-    def pooled_with(self, *others: Centre) -> tuple[float, float]:
-        """Variance of one run, theirs and the others', and its degrees of freedom."""
-        return _pooled([*others, *self.parts])
-
-
-@lru_cache(maxsize=512)
-def _summed_up(sessions: tuple[tuple[float, ...], ...]) -> _Sessions:
-    """Kept for a while: every look at an arm asks for the same."""
-    if not sessions:
-        raise ValueError("no session to hold the runs against")
-    parts, count = tuple(centre_of_logs(session) for session in sessions), len(sessions)
-    mean = sum(part.mean for part in parts) / count
-    shares = sum(1 / part.left for part in parts)
-    own = [_own(part) for part in parts]
-    several = count > 1
-    spread = sum((part.mean - mean) ** 2 for part in parts) / (count - 1) if several else 0.0
-    return _Sessions(
-        count=count,
-        parts=parts,
-        mean=mean,
-        share=shares / count**2,
-        own=None if None in own else sum(each for each in own if each is not None) / count**2,
-        between=spread * (1 + 1 / count),
-        between_share=shares / count * (1 + 1 / count) if several else 0.0,
-    )
-
-
-def _own(part: Centre) -> float | None:
-    """Variance of a group's mean from its own runs; None for one run."""
-    return part.squares / ((part.left - 1) * part.left) if part.left > 1 else None
 
 
 @lru_cache(maxsize=4096)

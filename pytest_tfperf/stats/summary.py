@@ -37,6 +37,11 @@ class Centre:
     left: int
     """Values that were neither trimmed nor outliers."""
 
+    @property
+    def variance_of_mean(self) -> float | None:
+        """From these values alone; None for one."""
+        return self.squares / ((self.left - 1) * self.left) if self.left > 1 else None
+
 
 def centre(logs: Sequence[float]) -> Centre:
     """Trimmed mean with the winsorised sum of squares that belongs to it, without `outliers`.

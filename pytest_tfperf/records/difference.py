@@ -27,17 +27,11 @@ class Difference:
     between_freedom: float = 0.0
     """Degrees of freedom of `between`; 0 where there is one session only, so that nothing is known of it."""
 
-    @property
-    def variance(self) -> float:
-        return self.within + self.between
-
-    @property
-    def freedom(self) -> float:
-        """Of the sum of both parts."""
-        return self.freedom_with(self.within, self.within_freedom)
-
     def freedom_with(self, within: float, within_freedom: float) -> float:
-        """The same with another noise of the runs: F. E. Satterthwaite, Biometrics Bulletin 2 (1946)."""
+        """Degrees of freedom of `between` and that noise of the runs together.
+
+        F. E. Satterthwaite, Biometrics Bulletin 2 (1946).
+        """
         if self.between <= 0 or within_freedom <= 0:
             return within_freedom
         parts = within**2 / within_freedom + self.between**2 / self.between_freedom

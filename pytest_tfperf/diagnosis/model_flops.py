@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_tfperf.records.run import Run
-from pytest_tfperf.units import format_number, format_percent
+from pytest_tfperf.units import format_number
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ def flops_lines(run: Run, gpu: str, precision: str) -> tuple[str, ...]:
         cards, each = (gpu, "") if replicas == 1 else (f"{replicas} x {gpu}", " each")
         kind = " in TF32 or float32" if precision == "float32" else ""
         figure = format_number(_limit(peak, precision), 3)
-        text += f", {format_percent(share, decimals=0)} of the peak of {cards}{kind} ({figure}{each})"
+        # Two digits: a step that waits for a server has hundredths of a percent, which are not nothing.
+        text += f", {format_number(100 * share, 2)} % of the peak of {cards}{kind} ({figure}{each})"
     if not cost.tokens:
         return (text,)
     return (text, f"tokens/s: {format_number(run.throughput * cost.tokens, 3)}")

@@ -69,6 +69,11 @@ def test_a_line_with_the_share_of_the_peak() -> None:
     assert lines == ("model FLOP/s: 250 TFLOP/s, 25 % of the peak of NVIDIA H100 80GB HBM3 (989)",)
 
 
+def test_a_small_share_is_not_told_as_nothing() -> None:
+    (line,) = flops_lines(run(4, ModelCost(1e12)), H100, "float16")
+    assert line == "model FLOP/s: 4.00 TFLOP/s, 0.40 % of the peak of NVIDIA H100 80GB HBM3 (989)"
+
+
 def test_replicas_share_what_the_job_does() -> None:
     lines = flops_lines(run(1000, ModelCost(1e12, tokens=1024), replicas=4), H100, "bfloat16")
     assert lines == (

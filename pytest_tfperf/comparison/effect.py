@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from math import inf, isinf, log, sqrt
+from math import inf, log, sqrt
 
 from pytest_tfperf.comparison.chances import Errors
 from pytest_tfperf.records.baseline import BaselineEntry
@@ -15,7 +15,6 @@ from pytest_tfperf.records.estimate import Estimate
 from pytest_tfperf.records.sweep import PairedRuns
 from pytest_tfperf.stats.difference import (
     difference,
-    expected_half_width,
     half_width_of_runs,
     interval,
     paired_difference,
@@ -23,7 +22,6 @@ from pytest_tfperf.stats.difference import (
 from pytest_tfperf.stats.summary import bounded_exp, centre_of_logs, geometric_mean
 
 _SHOWN_CONFIDENCE = 0.95
-_MOST_ROUNDS = 1000
 
 ALONE = 0.002
 """Chance that noise alone lets E(N) say that one of T(1) and T(N) moved without the other."""
@@ -119,7 +117,6 @@ def compare_arm(
     baseline: BaselineEntry,
     against: PairedRuns | None,
     label: str,
-    tolerance: float,
     errors: Errors,
     *,
     own_reference: bool,
@@ -139,7 +136,7 @@ def compare_arm(
         metric: Metric, name: str, of: Callable[[Sequence[float], Sequence[float]], Sequence[float]]
     ) -> Comparison:
         now, earlier = of(runs.reference, runs.throughput), [of(one, own) for one, own in before]
-        return _compare(metric, name, now, earlier, tolerance, errors, paired=paired)
+        return _compare(metric, name, now, earlier, errors, paired=paired)
 
     reference = compare("reference", "T(1)", lambda one, own: one)
     if own_reference:
@@ -149,8 +146,8 @@ def compare_arm(
     if paired:
         return reference, throughput, efficiency
     return (
-        _seen_beside(reference, efficiency, errors, rises=True),
-        _seen_beside(throughput, efficiency, errors, rises=False),
+        _seen_beside(reference, efficiency, errors),
+        _seen_beside(throughput, efficiency, errors),
         efficiency,
         replace(
             compare("common", f"T(1) x {label}", lambda one, own: [sqrt(a) * sqrt(b) for a, b in zip(one, own)]),
@@ -159,16 +156,14 @@ def compare_arm(
     )
 
 
-def _seen_beside(figure: Comparison, efficiency: Comparison, errors: Errors, *, rises: bool) -> Comparison:
+def _seen_beside(figure: Comparison, efficiency: Comparison, errors: Errors) -> Comparison:
     """T(1) or T(N) against saved sessions, in the light of E(N), which says whether it moved alone.
 
     A day that is slower or faster is so for both, and E(N) does not show it. So days are less of an excuse for what
-    E(N) shows for the most part. `rises`: E(N) goes up as the figure alone goes down.
+    E(N) shows for the most part.
     """
-    moved, seen = figure.difference.log_ratio, efficiency.difference.log_ratio
-    # How far E(N) went where it goes as this figure alone gets slower, or faster.
-    toward = seen if rises == (moved < 0) else -seen
-    if toward <= max(half_width_of_runs(efficiency.difference, ALONE), OWN_SHARE * abs(moved)):
+    toward, enough = shown_by(efficiency, figure)
+    if toward <= max(half_width_of_runs(efficiency.difference, ALONE), enough):
         return replace(figure, is_own=False)
     return replace(
         figure,
@@ -176,6 +171,13 @@ def _seen_beside(figure: Comparison, efficiency: Comparison, errors: Errors, *, 
         day_confidence=figure.day_confidence and 1 - 2 * errors.day_alone,
         days=0.0,
     )
+
+
+def shown_by(efficiency: Comparison, figure: Comparison) -> tuple[float, float]:
+    """How far E(N) went where it goes as T(1) or T(N) alone moves as it did, and how far it has to; logs, as ever."""
+    moved, seen = figure.difference.log_ratio, efficiency.difference.log_ratio
+    rises = figure.metric == "reference"  # E(N) goes up as T(1) gets slower, and down as T(N) does
+    return (seen if rises == (moved < 0) else -seen), OWN_SHARE * abs(moved)
 
 
 def _fell(found: Difference, chance: float) -> bool:
@@ -188,7 +190,6 @@ def _compare(
     label: str,
     now: Sequence[float],
     before: Sequence[Sequence[float]],
-    tolerance: float,
     errors: Errors,
     *,
     paired: bool,
@@ -199,19 +200,15 @@ def _compare(
     alarm, day = errors.alarm / sides, errors.day / sides
     days = 0.0 if paired or metric == "efficiency" or found.between_freedom > 1 else UNKNOWN_DAYS
     here = geometric_mean(now, _SHOWN_CONFIDENCE)
-    assured = interval(found, errors.miss)
-    # Whether more rounds would decide is asked of what is open: nobody reads it where a loss is ruled out already.
-    needed = rounds_needed(found, tolerance, errors.miss) if assured.low < 1 - tolerance else None
     return Comparison(
         metric=metric,
         label=label,
         baseline=_around(log(here.value) - found.log_ratio, before),
         now=here,
         change=interval(found, alarm, day, least=days),
-        assured=assured,
+        assured=interval(found, errors.miss),
         difference=found,
         sessions=0 if paired else len(before),
-        rounds_needed=needed,
         day_confidence=1 - 2 * day if found.between > 0 else None,
         days=days,
     )
@@ -220,25 +217,3 @@ def _compare(
 def log_loss(tolerance: float) -> float:
     """A relative loss on a log scale, as a positive number; inf for a tolerance of everything, which a file may set."""
     return -log(1 - tolerance) if tolerance < 1 else inf
-
-
-def rounds_needed(found: Difference, tolerance: float, error: float) -> int | None:
-    """Rounds after which the interval that `unchanged` asks for would be narrow enough for it: less than `tolerance` (a
-    fraction), less what looks lost already. Of what looks lost beyond that: as narrow as +- `tolerance`.
-
-    None where no number of rounds does, as sessions differ too much, or where the noise is not known.
-    """
-    if isinf(expected_half_width(found, max(2, found.runs), error)):
-        return None
-    size = log_loss(tolerance)
-    if 0 < -found.log_ratio < size:
-        size += found.log_ratio
-    low, high = 2, 2
-    while expected_half_width(found, high, error) > size:  # most answers are small numbers
-        if high == _MOST_ROUNDS:
-            return None
-        low, high = high + 1, min(2 * high, _MOST_ROUNDS)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if expected_half_width(found, middle, error) <= size else (middle + 1, high)
-    return low

@@ -11,7 +11,7 @@ from pytest_tfperf.comparison.chances import Errors, errors_at
 from pytest_tfperf.comparison.effect import compare_arm, figures
 from pytest_tfperf.comparison.floors import Floor, judge_floor
 from pytest_tfperf.comparison.odd_run import odd_rounds, without
-from pytest_tfperf.comparison.outlook import may_alarm, may_be_assured
+from pytest_tfperf.comparison.outlook import may_alarm, may_be_assured, rounds_needed
 from pytest_tfperf.comparison.together import together
 from pytest_tfperf.config import ComparisonPolicy
 from pytest_tfperf.records.arm import Arm, Scalar, definition_changes
@@ -93,8 +93,9 @@ def judge_arm(
     else:
 
         def of(these: PairedRuns, others: PairedRuns | None) -> tuple[MetricVerdict, ...]:
-            found = compare_arm(these, known, others, arm.label, tolerance, errors, own_reference=own_reference)
-            return together(tuple(judge_metric(each, tolerance) for each in found))
+            found = compare_arm(these, known, others, arm.label, errors, own_reference=own_reference)
+            told = (replace(one, rounds_needed=rounds_needed(one, found, tolerance, errors, last)) for one in found)
+            return together(tuple(judge_metric(each, tolerance) for each in told))
 
         metrics = of(runs, against)
         verdict = next(
@@ -185,6 +186,8 @@ def _why_undecided(comparison: Comparison, tolerance: float) -> str:
         return text + (", or a baseline of more rounds" if comparison.sessions else "")
     if comparison.rounds_needed is not None:
         return text + f"about {plural(comparison.rounds_needed, 'round')} would decide"
+    if looks > tolerance and (not comparison.is_own or -comparison.difference.log_ratio <= comparison.days):
+        return text + "no number of rounds tells it from what another day may do: save on other days"
     if comparison.difference.between > comparison.difference.within:
         return (
             text + f"the {comparison.sessions} saved sessions differ too much among themselves for any number of rounds"

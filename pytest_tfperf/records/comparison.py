@@ -63,9 +63,9 @@ class Comparison:
     """The same on a log scale, with what of its variance comes from where."""
     sessions: int
     """Saved sessions that the runs are held against; 0 for another revision, measured in the same rounds."""
-    rounds_needed: int | None
-    """Rounds after which this noise would allow a decision; None where none would, the noise is not known, or a loss is
-    ruled out already."""
+    rounds_needed: int | None = None
+    """Rounds that would rule a loss out at this noise, or raise the alarm for one as large as it looks; None where none
+    would, the noise is not known, or a loss is ruled out already."""
     day_confidence: float | None = None
     """Of the interval of `change` where sessions differ, which is another than that of the runs; None without such."""
     days: float = 0.0

@@ -179,9 +179,19 @@ def interval(found: Difference, error: float, day: float | None = None, least: f
 
 def expected_half_width(found: Difference, runs: int, error: float, day: float | None = None) -> float:
     """`half_width` as it would be after so many runs now, at the noise seen so far."""
-    within = found.run_variance * (1 / runs + found.base_share)
+    return _half_width(found, *_expected_noise(found, runs), error, day)
+
+
+def expected_half_width_of_runs(found: Difference, runs: int, error: float) -> float:
+    """`half_width_of_runs` in the same way."""
+    within, freedom = _expected_noise(found, runs)
+    return t_quantile(freedom, error) * sqrt(within)
+
+
+def _expected_noise(found: Difference, runs: int) -> tuple[float, float]:
+    """Variance of the difference by the noise of so many runs now, and its degrees of freedom."""
     freedom = found.within_freedom + runs - found.runs if found.within_freedom else 0
-    return _half_width(found, within, freedom, error, day)
+    return found.run_variance * (1 / runs + found.base_share), freedom
 
 
 def chance_above(found: Difference, runs: int, bound: float) -> float:

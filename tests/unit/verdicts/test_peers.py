@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from benchmarks.verdicts import peers
-from benchmarks.verdicts.gates import IDENTICAL, Gates, Slowdown
+from benchmarks.verdicts.gates import IDENTICAL, Floats, Gates, Slowdown
 from benchmarks.verdicts.peers import PEERS
 from benchmarks.verdicts.simulate import Noise, simulate
 
 
-def row(*values: float) -> np.ndarray:
+def row(*values: float) -> Floats:
     return np.array([values])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.verdicts.gates import Floats
 from benchmarks.verdicts.pool import Pool, at_random, in_order, length, read
 
 
@@ -30,7 +31,7 @@ def pool(tmp_path: Path) -> Pool:
     return read(write(tmp_path / "pool.jsonl.gz", 120))
 
 
-def blocks_of(values: np.ndarray) -> list[int]:
+def blocks_of(values: Floats) -> list[int]:
     """The numbers of the blocks, from the times of T(1)."""
     return np.rint(1 / values[..., 0]).astype(int).ravel().tolist()
 

@@ -162,8 +162,8 @@ def _seen_beside(figure: Comparison, efficiency: Comparison, errors: Errors) -> 
     A day that is slower or faster is so for both, and E(N) does not show it. So days are less of an excuse for what
     E(N) shows for the most part.
     """
-    toward, enough = shown_by(efficiency, figure)
-    if toward <= max(half_width_of_runs(efficiency.difference, ALONE), enough):
+    toward, needed = shown_by(efficiency, figure)
+    if toward <= max(half_width_of_runs(efficiency.difference, ALONE), needed):
         return replace(figure, is_own=False)
     return replace(
         figure,
@@ -174,7 +174,10 @@ def _seen_beside(figure: Comparison, efficiency: Comparison, errors: Errors) -> 
 
 
 def shown_by(efficiency: Comparison, figure: Comparison) -> tuple[float, float]:
-    """How far E(N) went where it goes as T(1) or T(N) alone moves as it did, and how far it has to; logs, as ever."""
+    """How far E(N) went where it goes if T(1) or T(N) alone moves as it did, and how far it has to go to show that.
+
+    Both are differences of logs; the first is negative where E(N) went the other way.
+    """
     moved, seen = figure.difference.log_ratio, efficiency.difference.log_ratio
     rises = figure.metric == "reference"  # E(N) goes up as T(1) gets slower, and down as T(N) does
     return (seen if rises == (moved < 0) else -seen), OWN_SHARE * abs(moved)

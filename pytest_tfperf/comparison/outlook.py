@@ -75,12 +75,12 @@ def rounds_needed(
     if lost < allowed:
         return _fewest(lambda rounds: expected_half_width(found, rounds, errors.miss) <= allowed - lost)
     others = {each.metric: each for each in beside}
+    of_one = "common" in others and comparison.metric in ("reference", "throughput")
     if comparison.is_own or "common" not in others:
-        alone = "common" in others and comparison.metric in ("reference", "throughput")
-        return _fewest(lambda rounds: _alarm_width(comparison, rounds, last, alone=alone) <= lost)
+        return _fewest(lambda rounds: _alarm_width(comparison, rounds, last, alone=of_one) <= lost)
     efficiency, common = others["efficiency"], others["common"]
-    toward, share = shown_by(efficiency, comparison)
-    if comparison.metric in ("reference", "throughput") and toward > share:
+    toward, needed = shown_by(efficiency, comparison)
+    if of_one and toward > needed:
         # E(N) shows it, but not beyond its own noise yet.
         return _fewest(
             lambda rounds: (

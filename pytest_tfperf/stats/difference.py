@@ -183,7 +183,7 @@ def expected_half_width(found: Difference, runs: int, error: float, day: float |
 
 
 def expected_half_width_of_runs(found: Difference, runs: int, error: float) -> float:
-    """`half_width_of_runs` in the same way."""
+    """`half_width_of_runs` as it would be after so many runs now, at the noise seen so far."""
     within, freedom = _expected_noise(found, runs)
     return t_quantile(freedom, error) * sqrt(within)
 
